@@ -7,6 +7,7 @@ exactly one cell, in total and by size class, and so is each session.
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -14,6 +15,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from getpass import getuser
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -25,6 +27,18 @@ PROGRAM = os.environ.get(
 )
 PATIENCE = ("--timeout", "60")
 """Given before what a test asks for: a machine that stands still for a while makes nothing time out."""
+
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+NGINX_FILE = """
+daemon off; user {user}; pid "{home}/nginx.pid"; error_log stderr crit;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path "{home}/body"; proxy_temp_path "{home}/proxy"; fastcgi_temp_path "{home}/fastcgi";
+    uwsgi_temp_path "{home}/uwsgi"; scgi_temp_path "{home}/scgi";
+    server {{ listen 127.0.0.1:{port} {protocols}; {settings} root "{home}"; }}
+}}
+"""
 
 REQUEST_CELLS = ("replied", "timed_out_before_read", "timed_out_after_read", "failed", "abandoned")
 SESSION_CELLS = ("completed", "timed_out_connect", "timed_out", "failed", "interrupted")
@@ -177,6 +191,38 @@ def serve() -> Iterator[Callable[..., ScriptedServer]]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def start_nginx(tmp_path: Path) -> Iterator[Callable[..., int]]:
+    """Starts nginx servers that serve tmp_path, with these words behind the port and further settings.
+
+    Returns the port. A server takes over a socket that listens already, so nobody has to wait for it.
+    """
+    if NGINX is None:
+        pytest.skip("nginx is not installed")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(protocols: str, settings: str) -> int:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = int(listener.getsockname()[1])
+            file = tmp_path / f"nginx{port}.conf"
+            about = {"home": tmp_path, "user": getuser(), "port": port}
+            file.write_text(NGINX_FILE.format(**about, protocols=protocols, settings=settings))
+            running.append(
+                subprocess.Popen(
+                    [NGINX, "-e", "stderr", "-p", tmp_path, "-c", file],
+                    pass_fds=[listener.fileno()],
+                    env={"NGINX": f"{listener.fileno()};"},
+                )
+            )
+        return port
+
+    yield start
+    for server in running:
+        server.terminate()
+    for server in running:
+        server.wait()
 
 
 @dataclass

@@ -3,13 +3,11 @@
 The server is the real nginx, or a script that sends records as it likes.
 """
 
-import shutil
 import socket
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from getpass import getuser
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ BOTH_VERSIONS = "ssl_protocols TLSv1.2 TLSv1.3;"  # nginx itself knows 1.3 only 
 CIPHER = "ECDHE-ECDSA-AES128-GCM-SHA256"
 SIZES = (1, 16_384, 100_001, 1_000_000)
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + bytes(50_000)
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 NAME = "trimtab.test"
 KEYS = {"rsa": ("rsa:2048",), "ecdsa": ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")}
 
@@ -55,61 +52,15 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Certific
     return made
 
 
-CONFIGURATION = """
-daemon off; user {user}; pid "{home}/nginx.pid"; error_log stderr crit;
-events {{ worker_connections 4096; }}
-http {{
-    access_log off;
-    client_body_temp_path "{home}/body"; proxy_temp_path "{home}/proxy"; fastcgi_temp_path "{home}/fastcgi";
-    uwsgi_temp_path "{home}/uwsgi"; scgi_temp_path "{home}/scgi";
-    server {{
-        listen 127.0.0.1:{port} ssl;
-        ssl_certificate "{certificate}"; ssl_certificate_key "{key}";
-        {settings}
-        root "{home}";
-    }}
-}}
-"""
-
-
 @pytest.fixture
-def serve_tls(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Starts an nginx that serves tmp_path with a certificate and further settings; returns its URL.
-
-    It takes over a socket that listens already, so nobody has to wait for it.
-    """
-    if NGINX is None:
-        pytest.skip("nginx is not installed")
-    running: list[subprocess.Popen[bytes]] = []
+def serve_tls(start_nginx: Callable[..., int]) -> Callable[..., str]:
+    """Starts an nginx that serves tmp_path with a certificate and further settings; returns its URL."""
 
     def start(certificate: Certificate, settings: str = BOTH_VERSIONS) -> str:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
-            file = tmp_path / f"nginx{port}.conf"
-            file.write_text(
-                CONFIGURATION.format(
-                    home=tmp_path,
-                    user=getuser(),
-                    port=port,
-                    certificate=certificate.file,
-                    key=certificate.key,
-                    settings=settings,
-                )
-            )
-            running.append(
-                subprocess.Popen(
-                    [NGINX, "-e", "stderr", "-p", tmp_path, "-c", file],
-                    pass_fds=[listener.fileno()],
-                    env={"NGINX": f"{listener.fileno()};"},
-                )
-            )
-        return f"https://127.0.0.1:{port}"
+        own = f'ssl_certificate "{certificate.file}"; ssl_certificate_key "{certificate.key}";'
+        return f"https://127.0.0.1:{start_nginx('ssl', own + settings)}"
 
-    yield start
-    for server in running:
-        server.terminate()
-    for server in running:
-        server.wait()
+    return start
 
 
 class Records:

@@ -1,10 +1,7 @@
 """HTTP/2 with the real nginx."""
 
-import shutil
-import socket
 import subprocess
-from collections.abc import Callable, Iterator
-from getpass import getuser
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,27 +9,13 @@ from trimtab_tuner.workloads.content import file_content
 
 from .conftest import cells
 
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 SIZES = (0, 1, 16_384, 100_001, 8_000_000)
 """The last one is more than the window of a stream, and twice that more than that of a connection."""
-CONFIGURATION = """
-daemon off; user {user}; pid "{home}/nginx.pid"; error_log stderr crit;
-events {{ worker_connections 4096; }}
-http {{
-    access_log off;
-    client_body_temp_path "{home}/body"; proxy_temp_path "{home}/proxy"; fastcgi_temp_path "{home}/fastcgi";
-    uwsgi_temp_path "{home}/uwsgi"; scgi_temp_path "{home}/scgi";
-    server {{ listen 127.0.0.1:{port} http2{secured}; {settings} root "{home}"; }}
-}}
-"""
 
 
 @pytest.fixture
-def serve_nginx(tmp_path: Path) -> Iterator[Callable[..., str]]:
+def serve_nginx(tmp_path: Path, start_nginx: Callable[..., int]) -> Callable[..., str]:
     """Starts an nginx that serves tmp_path over HTTP/2, with TLS if asked for; returns its URL."""
-    if NGINX is None:
-        pytest.skip("nginx is not installed")
-    running: list[subprocess.Popen[bytes]] = []
 
     def start(*, secured: bool, settings: str = "") -> str:
         if secured:
@@ -41,32 +24,10 @@ def serve_nginx(tmp_path: Path) -> Iterator[Callable[..., str]]:
             command = ["openssl", "req", "-x509", "-nodes", *kind, "-subj", "/CN=x", "-days", "1", *files]
             subprocess.run(command, check=True, capture_output=True)
             settings += f'ssl_certificate "{tmp_path}/own.pem"; ssl_certificate_key "{tmp_path}/key.pem";'
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
-            file = tmp_path / f"nginx{port}.conf"
-            file.write_text(
-                CONFIGURATION.format(
-                    home=tmp_path,
-                    user=getuser(),
-                    port=port,
-                    secured=" ssl" if secured else "",
-                    settings=settings,
-                )
-            )
-            running.append(
-                subprocess.Popen(
-                    [NGINX, "-e", "stderr", "-p", tmp_path, "-c", file],
-                    pass_fds=[listener.fileno()],
-                    env={"NGINX": f"{listener.fileno()};"},
-                )
-            )
+        port = start_nginx("http2 ssl" if secured else "http2", settings)
         return f"http{'s' if secured else ''}://127.0.0.1:{port}"
 
-    yield start
-    for server in running:
-        server.terminate()
-    for server in running:
-        server.wait()
+    return start
 
 
 @pytest.mark.parametrize("secured", [False, True])
