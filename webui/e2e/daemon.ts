@@ -1,39 +1,53 @@
-// A daemon of a test's own, for what would disturb the others: being killed, cut off, or asking for a token.
+// A daemon of a file's own: the tests of no other file are disturbed by its runs, nor by its being killed, cut off, or
+// asking for a token.
 //
 // The page reaches it through a wire that can be cut, as a network can: every connection over it breaks, and no
 // new one comes about until it is mended.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
+/** The first of the ports that these tests use. */
+export const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 export const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
 const READY_MS = 300_000;
 const READY_EVERY_MS = 100;
 
+interface Options {
+  /** Settings of the daemon besides port and directory. */
+  environment?: Record<string, string>;
+  /** Its measurements are simulated. */
+  demo?: boolean;
+}
+
 export class OwnDaemon {
   private process: ChildProcess | null = null;
-  readonly var = mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
+  readonly var: string;
 
-  /** `environment`: settings of the daemon besides port and directory. `demo`: its measurements are simulated. */
   constructor(
     private readonly port: number,
-    private readonly environment: Record<string, string> = {},
-    private readonly demo = false,
-  ) {}
+    private readonly options: Options = {},
+  ) {
+    // Playwright loads a file of tests in several processes, most of which start nothing.
+    this.var = join(tmpdir(), `trimtab-e2e-${process.pid}-${port}`);
+  }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Resolves when the daemon answers. */
-  async start(): Promise<void> {
-    const options = ['--port', String(this.port), '--var', this.var, ...(this.demo ? ['--demo'] : [])];
+  /** Resolves when the daemon answers. It begins with a copy of the directory `like`, if that is given. */
+  async start(like?: string): Promise<void> {
+    mkdirSync(this.var, { recursive: true });
+    if (like !== undefined) cpSync(like, this.var, { recursive: true });
+    const { environment = {}, demo = false } = this.options;
+    const options = ['--port', String(this.port), '--var', this.var, ...(demo ? ['--demo'] : [])];
     this.process = spawn(PROGRAM, ['up', ...options], {
-      env: { ...process.env, ...this.environment },
+      env: { ...process.env, ...environment },
       stdio: 'ignore',
     });
     const until = Date.now() + READY_MS;

@@ -2,9 +2,10 @@
 // option file.
 
 import { stopRuns } from './api';
+import { withDemo } from './demo';
 import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
-import { scenario } from './scenario';
 
+const { scenario } = withDemo(10);
 test.beforeEach(({ request }) => stopRuns(request));
 
 test('a database is tuned under the customers of a shop, and its option file is shown', async ({ page }) => {

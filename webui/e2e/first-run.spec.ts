@@ -1,13 +1,15 @@
 // The main job in the browser, from an empty database: set up a run, watch it, get its configuration.
 
 import { FINISHED, get, stopRuns, type Trial } from './api';
-import { OwnDaemon } from './daemon';
+import { OwnDaemon, PORT } from './daemon';
+import { withDemo } from './demo';
 import { expectTheExportedToBeWhatRan } from './exported';
 import { expect, inspect, quickStart, setUpTinyRun, startRun, test } from './fixtures';
-import { scenario } from './scenario';
+
+const { scenario } = withDemo(11);
 
 test.describe('a database without a run', () => {
-  const daemon = new OwnDaemon(Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 9, {}, true);
+  const daemon = new OwnDaemon(PORT + 9, { demo: true });
   test.use({ baseURL: daemon.url });
   test.beforeAll(() => daemon.start());
   test.afterAll(() => daemon.remove());

@@ -3,15 +3,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { OwnDaemon, PROGRAM } from './daemon';
+import { OwnDaemon, PORT, PROGRAM } from './daemon';
 import { expect, inspect, test } from './fixtures';
 
-const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 const SCHEDULER = `tls://127.0.0.1:${PORT + 7}`;
 /** The engine takes some seconds to load. */
 const JOINED_MS = 60_000;
 
-const daemon = new OwnDaemon(PORT + 6, { TRIMTAB_FLEET: SCHEDULER });
+const daemon = new OwnDaemon(PORT + 6, { environment: { TRIMTAB_FLEET: SCHEDULER } });
 const running: ChildProcess[] = [];
 
 /** Starts a command that goes on, and resolves when it has said something that matches. */

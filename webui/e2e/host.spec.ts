@@ -6,10 +6,10 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { get } from './api';
-import { OwnDaemon } from './daemon';
+import { OwnDaemon, PORT } from './daemon';
 import { expect, inspect, test } from './fixtures';
 
-const daemon = new OwnDaemon(Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 5);
+const daemon = new OwnDaemon(PORT + 5);
 test.use({ baseURL: daemon.url });
 test.beforeAll(() => daemon.start());
 test.afterAll(() => daemon.remove());

@@ -6,10 +6,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { OwnDaemon } from './daemon';
+import { OwnDaemon, PORT } from './daemon';
+import { withDemo } from './demo';
 import { expect, inspect, test } from './fixtures';
 
-const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
+withDemo(17);
+
 const NGINX_PORT = PORT + 4;
 const REQUEST_EVERY_MS = 50;
 /** A minute of the traffic is observed before anything is proposed. */
@@ -85,7 +87,7 @@ test.describe('a server that carries traffic', { tag: '@live' }, () => {
   });
 
   test.describe('by a daemon that may', () => {
-    const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_LIVE_SERVERS: String(NGINX_PORT) });
+    const daemon = new OwnDaemon(PORT + 3, { environment: { TRIMTAB_LIVE_SERVERS: String(NGINX_PORT) } });
     test.use({ baseURL: daemon.url });
     test.beforeAll(() => daemon.start());
     test.afterAll(() => daemon.remove());

@@ -1,10 +1,10 @@
 // The main job with real measurements: our server under real load, from the Tune page to the file that it ran with.
 
-import { OwnDaemon } from './daemon';
+import { OwnDaemon, PORT } from './daemon';
 import { expectTheExportedToBeWhatRan } from './exported';
 import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
 
-const daemon = new OwnDaemon(Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 9);
+const daemon = new OwnDaemon(PORT + 9);
 test.use({ baseURL: daemon.url });
 test.beforeAll(() => daemon.start());
 test.afterAll(() => daemon.remove());

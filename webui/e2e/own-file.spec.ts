@@ -6,10 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { get, stopRuns } from './api';
 import { PROGRAM } from './daemon';
+import { withDemo } from './demo';
 import { expect, inspect, test } from './fixtures';
-import { scenario } from './scenario';
 
-const VAR = process.env.TRIMTAB_E2E_VAR ?? '';
+const { directory, scenario } = withDemo(12);
 const OWN_FILE = `# kept by hand
 worker_processes 1;
 events { worker_connections 10; }
@@ -29,7 +29,7 @@ test('the exported file is shown beside the own one, with what was replaced to m
   const file = test.info().outputPath('own.conf');
   writeFileSync(file, OWN_FILE);
   const own = ['--target=nginx', `--base=${file}`, '--knob=worker_connections=512:4096'];
-  const options = ['tune', '--json', '--preset=quick', '--budget=3', ...own, `--var=${VAR}`];
+  const options = ['tune', '--json', '--preset=quick', '--budget=3', ...own, `--var=${directory}`];
   const { stdout } = await promisify(execFile)(PROGRAM, options, { maxBuffer: 2 ** 27 });
   const { id } = (JSON.parse(stdout) as { run: { id: number } }).run;
   const [exported] = await get<{ diff_base: string; replaced: string[] }[]>(request, `/runs/${id}/exports`);

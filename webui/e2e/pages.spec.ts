@@ -2,7 +2,10 @@
 
 import type { Page } from '@playwright/test';
 import { newestSample, sampledSeconds } from './api';
+import { withDemo } from './demo';
 import { expect, goByKeys, inspect, quickStart, test } from './fixtures';
+
+withDemo(13);
 
 test.describe('the Tune page', () => {
   // A refused estimate is an answer of 422, which Chromium also writes to the console.

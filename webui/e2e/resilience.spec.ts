@@ -1,16 +1,18 @@
 // What a page does when its daemon is cut off, killed, or asks who is there. With daemons of the tests' own.
 
 import type { Page } from '@playwright/test';
-import { OwnDaemon, Wire } from './daemon';
+import { OwnDaemon, PORT, Wire } from './daemon';
 import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
 import { Scenario } from './scenario';
 
-const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 const LIVE = /^GET \/api\/v1\/live /;
 
 test.describe('a page whose daemon', () => {
   const wire = new Wire(PORT + 2, PORT + 1);
-  const daemon = new OwnDaemon(PORT + 1, { TRIMTAB_EXTRA_HOSTS: `127.0.0.1:${PORT + 2}` }, true);
+  const daemon = new OwnDaemon(PORT + 1, {
+    environment: { TRIMTAB_EXTRA_HOSTS: `127.0.0.1:${PORT + 2}` },
+    demo: true,
+  });
   const scenario = new Scenario(daemon.var);
   // A request that meets a cut wire, a request cut short.
   test.use({ baseURL: wire.url, expected: [/ERR_/] });
@@ -105,7 +107,10 @@ async function pauses(daemon: OwnDaemon): Promise<number> {
 }
 
 test.describe('a daemon that asks for a token', () => {
-  const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' }, true);
+  const daemon = new OwnDaemon(PORT + 3, {
+    environment: { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' },
+    demo: true,
+  });
   // A stream that meets a killed daemon is a request that fails.
   test.use({ baseURL: daemon.url, expected: [/status of 401|ERR_/] });
   test.beforeAll(() => daemon.start());

@@ -3,10 +3,11 @@
 
 import type { Locator, Page } from '@playwright/test';
 import { get, type Run, stopRuns } from './api';
+import { withDemo } from './demo';
 import { expect, goByKeys, inspect, quickStart, setUpTinyRun, startRun, TINY, test } from './fixtures';
-import { scenario } from './scenario';
 
 const MOST_TABS = 250;
+const { scenario } = withDemo(14);
 
 // What a test that failed has left running would refuse the next one its run.
 test.beforeEach(({ request }) => stopRuns(request));

@@ -37,6 +37,3 @@ export class Scenario {
     renameSync(`${this.file}.new`, this.file);
   }
 }
-
-/** That of the demo which most tests use. */
-export const scenario = new Scenario(process.env.TRIMTAB_E2E_VAR ?? '');

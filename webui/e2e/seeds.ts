@@ -1,10 +1,12 @@
-// The runs that the tests find in the demo: one finished, one stopped, one of the capacity alone.
+// The runs that the tests find in a demo: one finished, one stopped, one of the capacity alone.
 //
-// Made before the first test by the simulated station, the same each time, and through the API as any run is.
+// Made before the first test by the simulated station, the same each time, and through the API as any run is. Each
+// file of tests has a copy of the directory (demo.ts).
 
-import { type APIRequestContext, type FullConfig, request } from '@playwright/test';
+import { type APIRequestContext, request } from '@playwright/test';
 import { CAPACITY, FINISHED, STOPPED, type Trial } from './api';
-import { scenario } from './scenario';
+import { OwnDaemon, PORT } from './daemon';
+import { Scenario } from './scenario';
 
 const LOOK_EVERY_MS = 100;
 /** A bound that only a fault reaches. */
@@ -39,8 +41,12 @@ const ended = (api: APIRequestContext, id: number, state: string) =>
     (run) => run.state === state && run.progress === null,
   );
 
-export default async function seed({ projects }: FullConfig): Promise<void> {
-  const api = await request.newContext({ baseURL: projects[0]?.use.baseURL ?? '', timeout: MADE_MS });
+/** Returns what Playwright calls after the last test. */
+export default async function seed(): Promise<() => Promise<void>> {
+  const daemon = new OwnDaemon(PORT, { demo: true });
+  await daemon.start();
+  const scenario = new Scenario(daemon.var);
+  const api = await request.newContext({ baseURL: daemon.url, timeout: MADE_MS });
   scenario.release();
   await start(api, FINISHED, { preset: 'quick' });
   await ended(api, FINISHED, 'finished');
@@ -55,4 +61,7 @@ export default async function seed({ projects }: FullConfig): Promise<void> {
   await start(api, CAPACITY, { preset: 'capacity' });
   await ended(api, CAPACITY, 'finished');
   await api.dispose();
+  await daemon.end('SIGTERM');
+  process.env.TRIMTAB_E2E_SEEDS = daemon.var;
+  return () => daemon.remove();
 }

@@ -5,8 +5,10 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import { type Export, FINISHED, finishedRun, get, type Run, STOPPED, stopRuns } from './api';
+import { withDemo } from './demo';
 import { expect, inspect, SCREENSHOTS, test } from './fixtures';
-import { scenario } from './scenario';
+
+const { scenario } = withDemo(15);
 
 // A run that a test before has left going on would be in the way of measuring again.
 test.beforeEach(({ request }) => stopRuns(request));

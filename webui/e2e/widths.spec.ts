@@ -2,7 +2,10 @@
 
 import type { Page } from '@playwright/test';
 import { CAPACITY, FINISHED, STOPPED } from './api';
+import { withDemo } from './demo';
 import { expect, SCREENSHOTS, test } from './fixtures';
+
+withDemo(16);
 
 const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet', '/glossary'];
 const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, height: 2160 } };
