@@ -39,7 +39,7 @@ LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
-        packages sanitized test-core test-python test-kill test-kernel-kill test-live test-webui test-browser
+        packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-live test-webui test-browser test-stack
 
 help: ## list the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -160,10 +160,12 @@ THREAD_CHECKED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd
 
 packages: setup .build/packages-test .build/packages-deb .build/npm .build/docs-tools # what has to be downloaded before the tests
 
-# What waits more than it works goes beside what works; nothing goes beside the tests that change the machine.
+# What waits more than it works goes beside what works; nothing goes beside the tests that change the machine, and the
+# agent's count the processes of theirs, while the database's have a PostgreSQL.
 test: setup ## the gate: linters, C under sanitizers, Python, web, browser; a quarter of an hour
-	@$(MAKE) -j2 --output-sync check test-core
-	@$(MAKE) -j2 --output-sync test-python test-webui
+	@$(MAKE) -j3 --output-sync check test-core test-units
+	@$(MAKE) -j2 --output-sync test-agent test-webui
+	@$(MAKE) test-kernel
 	@$(MAKE) test-browser
 
 sanitized: .build/packages-test setup
@@ -178,9 +180,13 @@ test-core: sanitized
 	@$(SANITIZED) $(BIN)/pytest $(call GATE,core,4) server-core/tests
 	@$(THREAD_CHECKED) $(BIN)/pytest $(call GATE,core-threads,4) server-core/tests/http -k "$(THREADED)"
 
-test-python: .build/packages-test setup
+test-units: .build/packages-test setup
 	@$(BIN)/pytest $(call GATE,python) trials/tests tuner/tests db/tests package/tests
-	@$(BIN)/pytest $(call GATE,agent) agent/tests # apart: its tests count the processes of theirs, and db's have a PostgreSQL
+
+test-agent: .build/packages-test setup
+	@$(BIN)/pytest $(call GATE,agent) agent/tests
+
+test-kernel: .build/packages-test setup
 	@$(BIN)/pytest $(call KERNEL,kernel) agent/tests
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
@@ -253,6 +259,9 @@ deb: .build/packages-deb .build/venv .build/webui ## make the Debian package
 
 test-deb: deb ## install the Debian package in a clean container, use it, remove it; wants a Docker engine
 	@package/deb/test $(DEB)
+
+test-stack: .build/venv ## build the container stack, tune through its published port, take it down; wants a Docker engine
+	@$(BIN)/pytest -q --junitxml=.build/junit/compose.xml .ci/test_compose.py
 
 # --- keep -----------------------------------------------------------------------------------
 
