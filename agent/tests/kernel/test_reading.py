@@ -1,5 +1,8 @@
 """What this machine's kernel has, what it is set to, and what it lacks: each with its reason."""
 
+import shutil
+import subprocess
+
 import pytest
 from trimtab_agent.kernel.reading import read_kernel
 from trimtab_agent.os_settings.access import DirectAccess, SettingRefused
@@ -103,3 +106,18 @@ def test_helper_in_another_network_namespace_sets_only_what_counts_for_the_machi
     kernel = read_kernel(Elsewhere(root), root=root)
     assert {each.knob.scope for each in kernel.here} == {"host"}
     assert "another network namespace" in kernel.reason("tcp_wmem_max")
+
+
+def test_other_programs_that_set_the_kernel_are_named(root, tmp_path):
+    """By the names of their processes: here one that is called so."""
+    program = tmp_path / "bpftune"
+    shutil.copy(shutil.which("sleep"), program)
+    with subprocess.Popen((program, "60")) as process:
+        try:
+            (found,) = [each for each in read(root).tuners if each.pid == process.pid]
+        finally:
+            process.kill()
+    assert str(found) == (
+        f"bpftune runs (process {process.pid}): it sets buffers, congestion control and queues of TCP as the "
+        "traffic changes"
+    )

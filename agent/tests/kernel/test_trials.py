@@ -86,6 +86,21 @@ def test_a_value_that_the_kernel_refuses_rejects_the_configuration(settings, ker
     assert kernel_now() == before
 
 
+def test_a_value_that_moves_under_a_trial_voids_it_even_where_no_knob_of_the_kernel_is_tuned(
+    settings, kernel_now
+):
+    """Server and clients met two kernels; and what somebody has set stays."""
+
+    def set_by_somebody(_measurement):
+        Path(SWAPPINESS).write_text("33" if kernel_now()[SWAPPINESS] != "33" else "34")
+
+    with open_station(settings) as station:
+        report = station.carry_out(job(), JobListener(measured=set_by_somebody))
+    assert report.verdict is Verdict.DISTURBED
+    assert f"{SWAPPINESS} was " in report.reason
+    assert kernel_now()[SWAPPINESS] in ("33", "34")
+
+
 @pytest.mark.live
 def test_clients_behind_a_link_keep_their_own_kernel(settings, links, kernel_now):
     """Knobs that belong to a network namespace are set in the server's; the clients have one of their own."""

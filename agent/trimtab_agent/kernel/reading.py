@@ -14,6 +14,7 @@ from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.kernel import KERNEL_KNOBS, KernelKnob, Needs
 
 from trimtab_agent.os_settings.access import DirectAccess, SettingAccess, SettingGone, SettingRefused
+from trimtab_agent.os_settings.tuners import KernelTuner, kernel_tuners
 
 NO_POLLING = (
     "the load does not arrive by a device that can be polled: loopback and virtual devices have no queue of "
@@ -42,10 +43,11 @@ class KnobLacking(Frozen):
 
 
 class Kernel(Frozen):
-    """What there is and what is not, each in the order of `KERNEL_KNOBS`."""
+    """What there is and what is not, each in the order of `KERNEL_KNOBS`; and who else sets it (`tuners`)."""
 
     here: tuple[KnobHere, ...]
     lacking: tuple[KnobLacking, ...]
+    tuners: tuple[KernelTuner, ...] = ()
 
     def reason(self, name: str) -> str:
         """Why a knob cannot be set here; empty if it can."""
@@ -76,7 +78,7 @@ def read_kernel(access: SettingAccess, *, polls: bool = False, root: Path = Path
             lacking.append(KnobLacking(name=knob.name, reason=f"there is no {knob.path}{debugfs}"))
         except SettingRefused as error:
             lacking.append(KnobLacking(name=knob.name, reason=str(error)))
-    return Kernel(here=tuple(here), lacking=tuple(lacking))
+    return Kernel(here=tuple(here), lacking=tuple(lacking), tuners=kernel_tuners())
 
 
 def other_namespace(access: SettingAccess) -> str:

@@ -23,8 +23,12 @@ def kept_beside(file: Path) -> Path:
     """A copy of it under a name that says what it is; raises OSError."""
     stamp = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     backup = file.with_name(f"{file.name}.before-trimtab-{stamp}")
-    shutil.copy2(file, backup)
-    _owned_like(backup, file)
+    try:
+        shutil.copy2(file, backup)
+        _owned_like(backup, file)
+    except BaseException:
+        backup.unlink(missing_ok=True)  # a part of the file would be taken for what it was
+        raise
     return backup
 
 

@@ -178,10 +178,10 @@ class Climb:
         """Sets the knobs of the kernel before the server opens its sockets, for the time of `running`."""
         kernel = self._equipment.kernel
         try:
-            settings = running.enter_context(kernel.for_configuration(self._job.configuration))
+            drift = running.enter_context(kernel.for_configuration(self._job.configuration))
         except SettingRefused as error:
             raise ConfigurationRejected(f"kernel: {error}") from error
-        running.push(_looks_for_drift(lambda: kernel.drift_of(settings)))
+        running.push(_looks_for_drift(drift))
 
     def _measure_validly(self, server: Replicas, rate_rps: float) -> Measurement:
         """One rate, driven again while a generator of another machine is late, lost or unwell.

@@ -76,6 +76,8 @@ def kernel(as_json: Json = False) -> None:
         print(f"    Tuned {FREED[each.needs]}.")
     for lacking in found.lacking:
         print(f"{lacking.name}: cannot be set here, {lacking.reason}")
+    for tuner in found.tuners:
+        print(f"{tuner}. A trial under which a value moves does not count.")
 
 
 @app.command()

@@ -9,6 +9,7 @@ import { KernelPanel } from './KernelPanel';
 const KERNEL: Kernel = {
   here: [{ knob: swappiness, files: ['/proc/sys/vm/swappiness'], needs: 'memory-limit' }],
   lacking: [{ name: 'busy_poll', reason: 'the loopback cannot be polled' }],
+  tuners: [{ name: 'bpftune', pid: 812, sets: 'sets buffers of TCP' }],
 };
 
 it('tells what can be set, what it is set to, and what is lacking with its reason', async () => {
@@ -20,4 +21,5 @@ it('tells what can be set, what it is set to, and what is lacking with its reaso
   expect(screen.getByRole('list', { name: 'What cannot be set here' })).toHaveTextContent(
     'busy_poll: the loopback cannot be polled',
   );
+  expect(screen.getByText('bpftune is running (process 812).')).toBeVisible();
 });

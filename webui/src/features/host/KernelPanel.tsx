@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Knob, KnobHere } from '../../api/generated';
 import { getKernelOptions } from '../../api/generated/@tanstack/react-query.gen';
 import { Loadable } from '../../components/Loadable';
+import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { formatCount } from '../../maths/format';
@@ -30,7 +31,7 @@ export function KernelPanel() {
       description="What a run can tune beside the server. It sets a knob for one trial, and puts it back afterwards."
     >
       <Loadable query={kernel} what="The knobs of the kernel" height={240}>
-        {({ here, lacking }) => (
+        {({ here, lacking, tuners = [] }) => (
           <>
             {here.length > 0 && (
               <ScrollTable label="Knobs of the kernel">
@@ -63,6 +64,11 @@ export function KernelPanel() {
                 </Table.Tbody>
               </ScrollTable>
             )}
+            {tuners.map(({ name, pid, sets }) => (
+              <Message key={pid} tone="warn" title={`${name} is running (process ${pid}).`}>
+                It {sets}. A trial under which a value moves does not count.
+              </Message>
+            ))}
             {lacking.length > 0 && (
               <>
                 <h3 className={classes.heading}>What cannot be set here</h3>
