@@ -16,12 +16,13 @@ from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
+from trimtab_tuner.diagnosis.children import memory_of_children
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.exports.server_file import changed_whole
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS, tls
-from trimtab_tuner.targets.backends import php_fpm
+from trimtab_tuner.targets.backends import backend_of, php_fpm
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.sources import recorded_sources, unmarked
 from trimtab_tuner.workloads import Workload
@@ -261,7 +262,16 @@ def _evidence(
         compared=tuple(compared_finalists(outcome)),
         pauses=pauses,
         room=room_of(repository, run, pauses, own),
+        children=_children(repository, run, best, own),
     )
+
+
+def _children(repository: Repository, run: records.Run, best: Configuration, trials: Sequence[Trial]) -> str:
+    """How many processes of a program behind the server fit the memory, by the last of the trials."""
+    if backend_of(best) is None or not trials:
+        return ""
+    found = memory_of_children(best, repository.trial(run.id, trials[-1].number).measurements)
+    return "" if found is None else found.sentence
 
 
 def _machine_cpus(repository: Repository, run: records.Run) -> int:

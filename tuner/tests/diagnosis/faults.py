@@ -1,8 +1,11 @@
 """For each rule of diagnosis a run in which it fires, and what such runs are made of."""
 
-from trimtab_trials.measurement import RequestCounts
+from dataclasses import replace
 
-from .healthy import CLASSES, SHOP, database, rate, run, shop_rate, size_class, trial
+from trimtab_trials.measurement import RequestCounts
+from trimtab_tuner.targets.backends import BACKENDS, with_backend
+
+from .healthy import CLASSES, SHOP, SPACE, database, rate, run, shop_rate, size_class, trial
 
 BUSY = {"system": 80.0, "idle": 2.0}
 
@@ -23,8 +26,16 @@ PROXIED = {
     "network__tcp_time_wait": 21_400,
 }
 POOLED = {"backend__children": 4, "backend__queued": 9}
+SERVED = POOLED | {"backend__queued": 0}
 WAITING = {"upstream__wait_ms": 31.0, "network__tcp_time_wait": 900}
 ON_DISK = {"server_processes__written_bytes_per_s": 9e6, "network__tcp_time_wait": 900}
+
+# 64 processes of PHP are allowed, of which four were needed; there are 300 MB for them.
+EACH = {"backend__memory_per_child_bytes": 9_000_000, "memory__available_bytes": 264_000_000}
+POOL = replace(
+    run(trial(rate(**SERVED | EACH), **{"pm.max_children": 64})),
+    space=with_backend(SPACE, BACKENDS["php"]),
+)
 
 # Half a CPU on two: 163 of 370 periods.
 THROTTLED = {"cpu_quota__cpus": 0.5, "cpu_quota__throttled_percent": 44.1, "cpu_quota__throttled_cpu": 61.0}
@@ -88,6 +99,7 @@ FIRING = {
     "handshakes-take-the-cpu": run(trial(rate(replies=6_000.0, **HANDSHAKES))),
     "ports-run-out": run(trial(rate(**PROXIED))),
     "upstream-makes-requests-wait": run(trial(rate(replies=6_000.0, **PROXIED | WAITING))),
+    "children-outgrow-memory": POOL,
     "replies-go-to-disk": run(trial(rate(**PROXIED | ON_DISK))),
     "process-migration": run(
         trial(*(rate(r, server_processes__moved=2) for r in (2_000.0, 4_000.0, 8_000.0)))

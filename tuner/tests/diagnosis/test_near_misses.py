@@ -6,12 +6,14 @@ from trimtab_tuner.diagnosis import diagnose
 
 from .faults import (
     BUSY,
+    EACH,
     FIRING,
     HANDSHAKES,
     LATE,
     ON_DISK,
     POOLED,
     PROXIED,
+    SERVED,
     THROTTLED,
     UNREAD,
     WAITING,
@@ -140,6 +142,22 @@ SILENT = {
         run(trial(rate(replies=6_000.0, **PROXIED | WAITING | {"upstream__wait_ms": 2.4}))),
         run(trial(rate(replies=6_000.0, **POOLED | {"backend__queued": 3}))),  # less than one for each
         run(trial(rate(replies=6_000.0, cpu0=BUSY, cpu1=BUSY, **POOLED))),  # more could not do more
+    ),
+    "children-outgrow-memory": (
+        run(trial(rate(**SERVED | EACH), **{"pm.max_children": 33})),  # they fit
+        run(trial(rate(**SERVED), **{"pm.max_children": 64})),  # nobody knows what one takes
+        run(trial(rate(**EACH))),  # nothing stands behind
+        run(  # files in the group's memory give way
+            trial(
+                rate(
+                    **SERVED | EACH,
+                    memory_group__limit_bytes=700_000_000,
+                    memory_group__usage_bytes=500_000_000,
+                    memory_group__file_bytes=400_000_000,
+                ),
+                **{"pm.max_children": 64},
+            )
+        ),
     ),
     "replies-go-to-disk": (
         run(trial(rate(**PROXIED | ON_DISK | {"server_processes__written_bytes_per_s": 4e6}))),  # a log

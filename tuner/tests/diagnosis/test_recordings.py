@@ -28,7 +28,7 @@ NOT_RECORDED = {
     "connection-limit": "it wants idle CPUs, and other programs were on all of them",
     "too-few-workers": "it wants two CPUs for the server, and the machine has one for it",
     **dict.fromkeys(
-        ("ports-run-out", "upstream-makes-requests-wait", "replies-go-to-disk"),
+        ("ports-run-out", "upstream-makes-requests-wait", "replies-go-to-disk", "children-outgrow-memory"),
         "recordings are of the core, which does not proxy; agent/tests/station/test_behind.py makes it so",
     ),
     "lock-contention": (

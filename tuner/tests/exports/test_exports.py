@@ -310,9 +310,10 @@ def test_pool_of_php_is_exported_with_its_evidence(name):
         made,
         space=with_backend(made.space, PHP),
         context=replace(made.context, php_socket="/var/own/php.sock"),
+        evidence=replace(made.evidence, children="There was room for 90."),
     )
     files = exported(made)
-    assert "\npm.max_children = 40\n" in files["php-fpm"].text
+    assert "There was room for 90.\npm.max_children = 40\n" in files["php-fpm"].text
     assert "; Measured effect" in files["php-fpm"].text
     assert "/var/own/php.sock" in files[made.target.program].text
     assert "| `pm.max_children` | 40 processes | 5 |" in files["readme"].text

@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     upstream.ports_run_out,
     upstream.upstream_makes_requests_wait,
     upstream.replies_go_to_disk,
+    upstream.children_outgrow_memory,
     cpu.too_few_workers,
     cpu.interrupts_on_one_cpu,
     cpu.lock_contention,

@@ -9,6 +9,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.diagnosis.chart import EvidenceChart, Reading, over_rates
+from trimtab_tuner.diagnosis.children import MIB, memory_of_children
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
@@ -112,6 +113,34 @@ def upstream_makes_requests_wait(run: RunEvidence) -> Finding | None:
     )
 
 
+def children_outgrow_memory(run: RunEvidence) -> Finding | None:
+    """All the processes that are allowed behind the server would need more memory than there is."""
+    found = memory_of_children(run.best.configuration, run.best.measurements)
+    if found is None or found.needed_bytes <= found.room_bytes:
+        return None
+    return finding(
+        "children-outgrow-memory",
+        run.best,
+        found.rate,
+        sentence=found.sentence,
+        facts={
+            "memory of one process": (found.each_bytes / MIB, "MiB"),
+            "memory of all that are allowed": (found.needed_bytes / MIB, "MiB"),
+            "memory for them": (found.room_bytes / MIB, "MiB"),
+        },
+        chart=over_rates(
+            run.clients,
+            "memory of one process behind the server",
+            "MiB",
+            {"one process": (run.best, _one_mib)},
+            threshold=found.room_bytes / found.allowed / MIB,
+        ),
+        suggestion=f"Allow at most {found.fit:,} ({found.knob}), less what else runs on your machine.",
+        knob=found.knob,
+        source="Linux, filesystems/proc.rst: Pss counts a page that processes share in equal parts for each.",
+    )
+
+
 def replies_go_to_disk(run: RunEvidence) -> Finding | None:
     """Much of what clients get has been written to a disk before: the buffers for replies are too small."""
     rate = max(run.best.measurements, key=lambda each: _written_mb(each) or 0.0)
@@ -161,6 +190,11 @@ def _waits(run: RunEvidence, threshold_ms: float) -> EvidenceChart:
 def _line(run: RunEvidence, threshold: float) -> EvidenceChart:
     reading: Curves = {"in line": (run.best, lambda each: each.counter("backend", "queued"))}
     return over_rates(run.clients, "requests in line behind the server", "", reading, threshold=threshold)
+
+
+def _one_mib(rate: Measurement) -> float | None:
+    taken = rate.counter("backend", "memory_per_child_bytes")
+    return None if taken is None else taken / MIB
 
 
 def _written_mb(rate: Measurement) -> float | None:

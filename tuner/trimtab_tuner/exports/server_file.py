@@ -38,6 +38,7 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
 def commented(order: ExportOrder) -> About:
     """Gives each setting a comment: what it is, its measured effect, how to see it live."""
     knobs = {knob.name: knob for knob in order.space.knobs}
+    backend = backend_of(order.configuration)
 
     def about(name: str) -> str:
         effect = say.effect(knobs[name], order.configuration, order.evidence)
@@ -46,6 +47,8 @@ def commented(order: ExportOrder) -> About:
             sentences += order.lifted.sentences()
             effect = f"As it was measured, {order.lifted.measured}: {effect}"
         sentences.append(effect)
+        if backend is not None and name == backend.children and order.evidence.children:
+            sentences.append(order.evidence.children)
         if order.scaled is not None and name == order.scaled.knob:
             sentences.append(order.scaled.sentence())
         if name in order.target.verify_live:

@@ -77,8 +77,9 @@ class ExportEvidence:
     front it is, where the run had two objectives.
     `remeasured` says in words what the exported file itself scored, `factorial` what the server's knobs and
     the kernel's gain alone and together. `pauses` tells how the run has shortened
-    the workload's pauses, `room` what the host has for connections; None where that is not known. `compared`
-    has what the finalists do in people's terms, and `headline` says it of this one beside the default.
+    the workload's pauses, `room` what the host has for connections; None where that is not known. `children`
+    says how many processes of a program behind the server fit the memory. `compared` has what the finalists
+    do in people's terms, and `headline` says it of this one beside the default.
     """
 
     run: str
@@ -113,6 +114,7 @@ class ExportEvidence:
 
 
 About = Callable[[str], str]
+    children: str = ""
 """Gives the comment lines over the setting of a knob, by the knob's name; empty for none."""
 
 
