@@ -49,6 +49,15 @@ def test_promising_configuration_goes_to_three_hosts_and_then_to_all():
     assert Allocation(HOSTS, "default", thrice).next_task("host4").configuration == "good"
 
 
+def test_single_host_goes_on_with_something_new_and_its_best_is_recommended():
+    """There is no other host that anything could go on to."""
+    alone = HOSTS[:1]
+    trials = [*measured("default", alone), *measured("good", alone, 150.0), *measured("poor", alone, 60.0)]
+    allocation = Allocation(alone, "default", trials, recommended="good")
+    assert allocation.next_task("host0").kind == "new"
+    assert allocation.best() == "good"
+
+
 def test_configuration_that_failed_anywhere_is_not_promoted_nor_recommended():
     """However good it was elsewhere."""
     trials = started(measured("good", HOSTS[:5], 150.0), measured("good", ["host5"], None))

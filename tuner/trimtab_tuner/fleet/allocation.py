@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from trimtab_tuner.fleet.classes import share_of_stage
@@ -187,7 +188,7 @@ class Allocation:
         """
         going: dict[str, int] = {}
         stages = [stage for stage in STAGES if stage < len(self._hosts)]
-        for stage, target in zip(stages, [*stages[1:], len(self._hosts)], strict=True):
+        for stage, target in pairwise([*stages, len(self._hosts)]):  # none where there is one host
             come = [name for name in self._known if self._hosts_of(name) >= stage]
             come.sort(key=lambda name: -self._known[name].mean)
             for name in come[: math.ceil(len(come) / SHARE)]:
