@@ -25,6 +25,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent.simulated.scenario import Scenario
+from trimtab_agent.station.requirements import for_workload
 
 WORKER_COST = 0.01  # of the capacity, for each worker beyond the CPUs
 OVERLOAD_LOSS = 0.05  # of the capacity, at twice the capacity offered
@@ -114,7 +115,8 @@ class SimulatedServer:
 
     @cached_property
     def _space(self) -> Space:
-        return TARGETS[self.job.target].space(cpus=len(self.cpus))
+        target = TARGETS[self.job.target]
+        return for_workload(target.space(cpus=len(self.cpus)), target, self.job.workload.definition)
 
     @cached_property
     def _gained(self) -> float:
