@@ -22,6 +22,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.common_knobs import with_proxying
+from trimtab_tuner.targets.editing import own_proxying
 from trimtab_tuner.workloads.dynamic import Dynamic
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
@@ -152,6 +153,31 @@ def test_exported_file_hands_on_to_the_upstream_of_the_instance(name, server_ord
     file = TARGETS[name].render(order.configuration, context)
     with TargetServer(replace(order, base=file, upstream=upstream.address), StopSignal()) as server:
         assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
+
+
+OWN_NGINX = """worker_processes 1;
+events { worker_connections 64; }
+http {
+    upstream app { least_conn; server 127.0.0.1:1; server 127.0.0.1:2 backup; keepalive 4; }
+    server {
+        listen 80;
+        location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    }
+}
+"""
+
+
+@pytest.mark.live
+def test_upstream_of_the_users_file_is_replaced_and_keeps_its_settings(server_order, upstream):
+    """Nobody listens where the file's own would; its kept connections serve ten requests over one or two."""
+    base = OWN_NGINX
+    order = server_order("nginx", **{**proxying("nginx"), **own_proxying(TARGETS["nginx"], base)})
+    order = replace(order, base=base, upstream=upstream.address, stands_for="app")
+    with TargetServer(order, StopSignal()) as server:
+        before = upstream.read()
+        for _ in range(10):
+            assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
+        assert upstream_counters(before, upstream.read(), 1.0)["connections_per_s"] < 5
 
 
 @pytest.mark.live

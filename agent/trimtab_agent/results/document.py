@@ -21,7 +21,12 @@ from trimtab_tuner.telling.people import table
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.understanding.importance import Importance
 from trimtab_tuner.wording import counted, in_digits, in_percent, in_unit
-from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
+from trimtab_tuner.workloads.parameters import (
+    clients_of,
+    conditions_of,
+    recorded_parameters,
+    workload_label,
+)
 
 from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Outcome, compared
@@ -223,6 +228,9 @@ def _command(run: records.Run, space: Space) -> str:
     words = ["trimtab", "compare"] if two else ["trimtab", "tune", f"--preset={run.preset}"]
     words.append(f"--target={run.target}")
     words += [f"--base={file['path']}" for file in (run.base, run.base.get("new")) if file]
+    upstream = recorded_parameters(run.workload_parameters).definition.upstream
+    if upstream is not None and upstream.stands_for:
+        words.append(f"--upstream={upstream.stands_for}=measured")
     conditions = conditions_of(run.workload_parameters)
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]
     words.append(f"--link={conditions.link}")

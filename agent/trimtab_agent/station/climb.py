@@ -219,6 +219,7 @@ class Climb:
 
     def _server(self) -> Replicas:
         equipment, site, target = self._equipment, self._site, TARGETS[self._job.target]
+        wanted = self._job.workload.definition.upstream
         if site.reads_anew:
             site.files.drop_from_page_cache(equipment.stop)
         server = Replicas(
@@ -233,6 +234,7 @@ class Climb:
                 leftovers=equipment.leftovers,
                 base=self._job.base,
                 upstream=None if self._upstream is None else self._upstream.address,
+                stands_for="" if wanted is None else wanted.stands_for,
                 within=() if site.memory is None else site.memory.join_command,
                 address=self._load.server_address,
                 addresses=() if site.link is None else site.link.server_addresses,

@@ -67,11 +67,12 @@ def report(
     space: Space,
     missing: Mapping[str, str] = MappingProxyType({}),
     corrected: Sequence[str] = (),
+    stands_for: str = "",
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
     `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the server
-    says of numbers in whose place it takes others.
+    says of numbers in whose place it takes others; Trimtab's upstream `stands_for` one of the file's.
     """
     default = space.default()
     context = RenderContext(
@@ -79,6 +80,8 @@ def report(
         listen=("127.0.0.1:PORT",),
         server_cpus=(0,),
         prefix="DIRECTORY",
+        upstream="127.0.0.1:UPSTREAM" if stands_for else None,
+        stands_for=stands_for,
         tls_directory="DIRECTORY/tls" if KEY.name in default else None,
     )
     try:

@@ -40,6 +40,7 @@ from trimtab_agent.station.requirements import (
     refuse_replicas,
     refuse_unanswerable,
 )
+from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import OwnFileReport, refuse_told, report
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 
@@ -72,6 +73,7 @@ class RunSpec(BaseModel):
     the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
     values that knobs have now, where they are not the target's own: the run measures its gain over them.
     `keep` are knobs that stay at those values, as in the file of the user's.
+    `upstream` is an upstream of that file, in whose place Trimtab's answers as its log tells.
     `memory`, `start` and `link` go before the definition's own conditions. `generators` are stations of the
     fleet that load the server, in place of this machine's own generator. `hosts` are those that carry the
     trials out (`all` for every one); then so many of the generators load each of them (`generators_each`).
@@ -87,6 +89,7 @@ class RunSpec(BaseModel):
     defaults: Configuration = Field(default_factory=dict)
     workload: str | None = None
     definition: Definition | None = None
+    upstream: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     kernel: bool = False
     memory: Memory | None = None
     start: Start | None = None
@@ -139,7 +142,9 @@ class Plan:
         server says of numbers in whose place it takes others.
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
-        return report(self.target, self.base, self.space, missing, corrected)
+        upstream = self.parameters.definition.upstream
+        stands_for = "" if upstream is None else upstream.stands_for
+        return report(self.target, self.base, self.space, missing, corrected, stands_for)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
@@ -164,7 +169,8 @@ def check(
     """
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
-    name = DEFAULT_WORKLOADS[target.protocol] if spec.workload is None else spec.workload
+    usual = DEFAULT_WORKLOADS[target.protocol] if spec.upstream is None else own_upstream.WORKLOAD
+    name = usual if spec.workload is None else spec.workload
     definition = spec.definition or find_definition(name, own_workloads)
     refuse_unanswerable(target, definition)
     _check_objectives(spec, definition)
@@ -195,6 +201,8 @@ def check(
     if base is not None:
         refuse_told(target, base)
         space = space.with_defaults(_measurable(target, base, cpus))
+    if spec.upstream is not None:
+        definition = own_upstream.with_own_upstream(definition, spec.upstream, target, base)
     space = for_workload(space, target, definition)
     if base is not None:
         space = _begun_with(space, target, base)
@@ -203,6 +211,8 @@ def check(
     new_base = None
     if settings.two_files:
         space, new_base = _of_two_files(spec, settings, space, target, cpus)
+        if spec.upstream is not None:
+            own_upstream.require_there(spec.upstream, target, new_base)
     elif spec.new_base is not None:
         raise SpecError("new_base", "new_base: expected the preset 'compare' with it")
     if spec.kernel or not NAMES.isdisjoint(spec.knobs):

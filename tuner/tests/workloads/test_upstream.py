@@ -5,7 +5,7 @@ import pytest
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.definition import DefinitionError, parse_definition
 from trimtab_tuner.workloads.drawn import DrawnWorkload
-from trimtab_tuner.workloads.upstream import LEVELS, Upstream
+from trimtab_tuner.workloads.upstream import LEVELS, Upstream, of_sample
 
 HEAD = """
 name = "mine"
@@ -45,6 +45,21 @@ def test_each_size_and_each_time_is_as_likely_as_any_other():
     assert abs(np.corrcoef(drawn // LEVELS, drawn % LEVELS)[0, 1]) < 0.03
 
 
+def test_measured_times_and_sizes_are_asked_for_in_place_of_means_and_spreads():
+    """Equally large parts of the sample, each by its mean, so that mean and tail are those of the sample."""
+    sample = np.random.default_rng(1).exponential(8.0, 6400)
+    upstream = Upstream(
+        service_time_ms=1,
+        size_bytes=1,
+        times_ms=tuple(of_sample(sample)),
+        sizes_bytes=tuple(range(1, LEVELS + 1)),
+    )
+    sizes, times_ms = asked(upstream.pages())
+    assert sorted(set(sizes)) == list(range(1, LEVELS + 1))
+    assert times_ms.mean() == pytest.approx(sample.mean(), rel=1e-3)
+    assert times_ms.max() == pytest.approx(np.sort(sample)[-200:].mean(), rel=1e-3)
+
+
 def test_uris_name_the_length_that_the_generator_expects():
     """What the session log says of a request is what the upstream will send."""
     requests = [request for session in DrawnWorkload(WORKLOADS["proxy"]).sessions(500) for request in session]
@@ -75,6 +90,7 @@ def test_share_goes_to_the_upstream_and_the_rest_to_files():
         ("[upstream]\n[dynamic]\nshare = 0.5", "expected either [dynamic] or [upstream]"),
         ("[upstream]\nshare = 0", "upstream.share = 0"),
         ("[upstream]\nservice_time_ms = -1", "upstream.service_time_ms = -1"),
+        ("[upstream]\ntimes_ms = [1.0, 2.0]", "times_ms: expected 32 values, there are 2"),
         ("[dynamic]\nshare = 0.5\nby = 'perl'", "expected to be 'php', 'gunicorn' or 'uvicorn'"),
     ],
 )

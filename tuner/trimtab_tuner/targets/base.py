@@ -17,7 +17,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.assignments import Assignment
-from trimtab_tuner.targets.behind import Upstream
+from trimtab_tuner.targets.behind import Upstream, UpstreamLog
 from trimtab_tuner.targets.beside import Beside
 from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.targets.http2 import Http2
@@ -36,6 +36,13 @@ class RenderError(ValueError):
     """A configuration or a path that cannot be written in the server's language; the message names it."""
 
 
+def no_upstream_log(_text: str, name: str) -> UpstreamLog:
+    """For servers that do not write it down. Raises RenderError."""
+    raise RenderError(
+        f"upstream {name}: of the servers only nginx can log how long an upstream takes; expected its file"
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class RenderContext:
     """What a configuration file needs besides the knobs.
@@ -46,7 +53,8 @@ class RenderContext:
     server counts is read at `stats_socket` (core) or under the target's `status_path` at `status_listen` (the
     others); None leaves it out of the file. `error_log` is a path, or `stderr`. Requests for PHP go to the
     pool at `php_socket`; without one there is no PHP. Those below `PROXIED` go on to the server at
-    `upstream`, an `address:port`; without one, to none. With `tls_directory`, which holds the certificates
+    `upstream`, an `address:port`; without one, to none. In a user's file it takes the place of the upstream
+    that `stands_for` names, if one is named. With `tls_directory`, which holds the certificates
     (`targets/tls.py`), every address of `listen` speaks TLS. A database serves what is in `data_directory`, a
     directory of the server's own; without one its file says only what is tuned.
     """
@@ -60,6 +68,7 @@ class RenderContext:
     error_log: str = "stderr"
     php_socket: str | None = None
     upstream: str | None = None
+    stands_for: str = ""
     tls_directory: str | None = None
     data_directory: str | None = None
 
@@ -105,6 +114,7 @@ class ExportEvidence:
     pauses: Pauses | None = None
     room: Room | None = None
     headline: str = ""
+    children: str = ""
     compared: tuple[Compared, ...] = ()
 
     @property
@@ -114,7 +124,6 @@ class ExportEvidence:
 
 
 About = Callable[[str], str]
-    children: str = ""
 """Gives the comment lines over the setting of a knob, by the knob's name; empty for none."""
 
 
@@ -347,6 +356,10 @@ class Target(Protocol):
 
     def upstreams(self, text: str) -> Sequence[Upstream]:
         """What a user's file hands requests on to, where it says an address."""
+        ...
+
+    def upstream_log(self, text: str, name: str) -> UpstreamLog:
+        """Where a user's file has written down how long the upstream `name` takes. Raises RenderError."""
         ...
 
     def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:

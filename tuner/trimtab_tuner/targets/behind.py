@@ -27,6 +27,16 @@ class Upstream(NamedTuple):
     end: int
 
 
+class UpstreamLog(NamedTuple):
+    """Where a user's server has written down how long an upstream takes: the log's path, and what reads a
+    line of it. Its group `time` has one or several times in seconds or `-`, `size` the reply's bytes; lines
+    need not have `size`.
+    """
+
+    path: str
+    pattern: re.Pattern[bytes]
+
+
 def no_upstreams(_text: str) -> Sequence[Upstream]:
     """For servers that hand nothing on."""
     return ()

@@ -73,8 +73,8 @@ class ServerOrder:
     `root` is the document root, or the data directory that a database gets a copy of.  It listens on a free
     port of `address`, and on the same port of the `addresses`.  `base` is the user's own configuration file
     with its includes, if the server is to run with that.  `upstream` is the address of the server that it
-    proxies to, unless a backend of its own answers there.  `leftovers` is where a directory
-    for sockets is noted if `directory` lies too deep for them.
+    proxies to, unless a backend of its own answers there; it `stands_for` an upstream of `base`, if for one.
+    `leftovers` is where a directory for sockets is noted if `directory` lies too deep for them.
     """
 
     program: Path
@@ -90,6 +90,7 @@ class ServerOrder:
     addresses: tuple[str, ...] = ()
     base: str | None = None
     upstream: str | None = None
+    stands_for: str = ""
 
 
 class TargetServer:
@@ -298,6 +299,7 @@ class TargetServer:
             prefix=str(self._directory),
             php_socket=passed if backend is not None and backend.speaks == "fastcgi" else None,
             upstream=passed if backend is not None and backend.speaks == "http" else order.upstream,
+            stands_for=order.stands_for,
             tls_directory=str(certificates) if self.secure else None,
             data_directory=str(self._data) if target.protocol == "mariadb" else None,
         )

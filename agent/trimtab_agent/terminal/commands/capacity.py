@@ -19,6 +19,7 @@ from trimtab_agent.terminal.commands.starting import (
     Sets,
     Start,
     Target,
+    Upstream,
     WorkloadName,
     carried_out,
     make_spec,
@@ -33,6 +34,7 @@ PRESET = "capacity"
 def capacity(
     target: Target = "core",
     base: Base = None,
+    upstream: Upstream = None,
     workload: WorkloadName = None,
     memory: Memory = None,
     start: Start = None,
@@ -48,6 +50,7 @@ def capacity(
         preset=PRESET,
         target=target,
         base=base,
+        upstream=upstream,
         workload=workload,
         memory=memory,
         start=start,

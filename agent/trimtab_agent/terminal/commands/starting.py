@@ -43,6 +43,13 @@ WorkloadName = Annotated[
         + "."
     ),
 ]
+Upstream = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=measured",
+        help="With --base: have Trimtab's upstream take the place of this one, as fast as the log says.",
+    ),
+]
 Memory = Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")]
 Start = Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")]
 Link = Annotated[str | None, typer.Option(help="loopback, hundred-megabit, gigabit or eight-gigabit.")]
@@ -119,6 +126,7 @@ def make_spec(
     *,
     workload: str | None,
     base: Path | None,
+    upstream: str | None = None,
     new_base: Path | None = None,
     knobs: Sequence[str] | None,
     settings: Sequence[tuple[str, Any]],
@@ -134,6 +142,7 @@ def make_spec(
             workload=workload if definition is None else definition.name,
             definition=definition,
             base=None if base is None else str(base.absolute()),
+            upstream=None if upstream is None else _parse_upstream(upstream),
             new_base=None if new_base is None else str(new_base.absolute()),
             knobs=_each_once("--knob", [_parse_knob(text) for text in knobs or ()]),
             settings=_each_once("--set", settings),
@@ -141,6 +150,14 @@ def make_spec(
         )
     except ValidationError as error:
         raise refusal(error) from error
+
+
+def _parse_upstream(text: str) -> str:
+    """`app=measured`: the upstream's name."""
+    name, _, how = text.rpartition("=")
+    if not name or how != "measured":
+        raise SpecError("upstream", f"--upstream {text}: expected NAME=measured")
+    return name
 
 
 def _each_once(option: str, named: Sequence[tuple[str, Value]]) -> dict[str, Value]:

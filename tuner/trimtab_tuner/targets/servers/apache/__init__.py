@@ -14,6 +14,7 @@ from trimtab_tuner.targets.base import (
     Demands,
     RenderContext,
     no_comment,
+    no_upstream_log,
     nothing_refused,
 )
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
@@ -144,6 +145,7 @@ class ApacheTarget:
     rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(proxying.upstreams)
+    upstream_log = staticmethod(no_upstream_log)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

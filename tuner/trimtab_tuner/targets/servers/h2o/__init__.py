@@ -27,6 +27,7 @@ from trimtab_tuner.targets.base import (
     as_it_stands,
     no_comment,
     no_environment,
+    no_upstream_log,
     nothing_defined,
     nothing_refused,
 )
@@ -258,6 +259,7 @@ class H2oTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(private.reads)
     upstreams = staticmethod(upstreams.upstreams)
+    upstream_log = staticmethod(no_upstream_log)
     refused = staticmethod(nothing_refused)
 
     def changed(

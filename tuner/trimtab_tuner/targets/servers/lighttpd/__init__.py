@@ -6,7 +6,7 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Space
-from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, nothing_refused
+from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, no_upstream_log, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling, upstreams
@@ -86,6 +86,7 @@ class LighttpdTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(upstreams.upstreams)
+    upstream_log = staticmethod(no_upstream_log)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

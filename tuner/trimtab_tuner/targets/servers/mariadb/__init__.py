@@ -27,6 +27,7 @@ from trimtab_tuner.targets.base import (
     as_it_stands,
     no_comment,
     no_environment,
+    no_upstream_log,
     nothing_defined,
     nothing_of_proxying,
     nothing_of_tls,
@@ -161,6 +162,7 @@ class MariadbTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
     upstreams = staticmethod(no_upstreams)
+    upstream_log = staticmethod(no_upstream_log)
     refused = staticmethod(nothing_refused)
 
     def changed(

@@ -22,6 +22,7 @@ from trimtab_tuner.targets.servers.nginx import (
     private,
     proxying,
     rendering,
+    standing_in,
     syntax,
     telling,
     upstreams,
@@ -105,6 +106,7 @@ class NginxTarget:
     rooted = staticmethod(files.rooted)
     reads = staticmethod(files.reads)
     upstreams = staticmethod(upstreams.upstreams)
+    upstream_log = staticmethod(standing_in.upstream_log)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an nginx.conf sets, but for those of TLS and HTTP/2.

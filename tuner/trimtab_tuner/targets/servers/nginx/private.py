@@ -14,7 +14,7 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import apply
 from trimtab_tuner.targets.private import Change, Places, with_changes
-from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, standing_in, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -62,14 +62,26 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     model = _model([each for each in servers if levels.speaks_tls(each)] if secure else servers) or _model(
         servers
     )
+    handing = levels.handing_on(tree)[:1]
     changes = list(_changes(tree, tuned, Places(context)))
+    name = _UPSTREAM
+    standing_in_one = bool(context.stands_for) and context.upstream is not None
+    if standing_in_one:
+        handing = [standing_in.path_to(tree, context.stands_for)]
+        model = next(block for block in handing[0] if block.name == "server")
+        changes += standing_in.changes(tree, tuned, context)
+        if standing_in.has_block(tree, context.stands_for):
+            name = context.stands_for
     changes += _own_cpus(tree, tuned, configuration, context)
     changes += _own_certificates(tree, configuration, context)
     changes += [
         Change(0, 0, main, ""),
         Change(http.body_start, http.body_start, "\n" + rendering.temporary_paths(prefix), ""),
     ]
-    exceptions = [each for name in BLOCK for each in levels.level(tree, name).exceptions]
+    # In the place of a certain upstream its location is measured as it is, with the exceptions that it has.
+    exceptions = (
+        [] if standing_in_one else [each for knob in BLOCK for each in levels.level(tree, knob).exceptions]
+    )
     own = _settings_of(model, tuned, changes, exceptions, secure=secure)
     if secure and syntax.find(http.block or [], "ssl_verify_client"):
         own += "ssl_verify_client off;\n"  # the generator has no certificate to show
@@ -79,9 +91,15 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         for found in (syntax.find(block.block or [], "ssl_protocols") if block is not None else [])
     ]
     versions = "" if told else " ".join(tls.PROTOCOLS)
-    handed_on = proxying.how_handed_on(tree, tuned, exceptions)
+    handed_on = proxying.how_handed_on(handing[0][-1], tuned, exceptions) if handing else None
     site = rendering.servers(
-        configuration, context, settings=own, versions=versions, proxying=handed_on, name=_UPSTREAM
+        configuration,
+        context,
+        settings=own,
+        versions=versions,
+        proxying=handed_on,
+        name=name,
+        is_there=name != _UPSTREAM,
     )
     changes.append(Change(http.end - 1, http.end - 1, "\n" + site, ""))
     return with_changes(tuned, changes, configuration, knobs, _with_settings_of(model))

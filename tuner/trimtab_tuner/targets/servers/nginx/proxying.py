@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.targets.editing import Edit
-from trimtab_tuner.targets.servers.nginx import levels, syntax
+from trimtab_tuner.targets.servers.nginx import syntax
 from trimtab_tuner.targets.servers.nginx.knobs import KEEPALIVE
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -43,17 +43,11 @@ def refused(text: str) -> dict[str, tuple[Value, ...]]:
     return {KEEPALIVE.name: tuple(choice for choice in KEEPALIVE.choices if choice != 0)}
 
 
-def how_handed_on(tree: list[Directive], text: str, exceptions: Collection[Directive]) -> str | None:
-    """How the location that the workload's is made of hands requests on, but for its exceptions from knobs;
-    None: none does.
-    """
-    for path in levels.handing_on(tree)[:1]:
-        inside = path[-1].block or []
-        kept = (
-            text[each.start : each.end] for each in inside if _is_how(each.name) and each not in exceptions
-        )
-        return "".join(line + "\n" for line in kept)
-    return None
+def how_handed_on(location: Directive, text: str, exceptions: Collection[Directive]) -> str:
+    """How a location hands requests on, but for its exceptions from knobs."""
+    inside = location.block or []
+    kept = (text[each.start : each.end] for each in inside if _is_how(each.name) and each not in exceptions)
+    return "".join(line + "\n" for line in kept)
 
 
 def _is_how(name: str) -> bool:

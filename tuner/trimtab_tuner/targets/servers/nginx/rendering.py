@@ -145,10 +145,12 @@ def servers(
     versions: str = " ".join(tls.PROTOCOLS),
     proxying: str | None = None,
     name: str = UPSTREAM,
+    is_there: bool = False,
 ) -> str:
     """The server for the workload, with further `settings`, and the one for the status page if there is to
     be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. `proxying` is
-    how requests are handed on, where the file says that itself, and `name` what the upstream is called.
+    how requests are handed on, where the file says that itself, and `name` what the upstream is called, which
+    has a block of its own already where it `is_there`.
     """
     options = listen_options(configuration)
     root = f"root {quoted(context.root)};\nindex index.html;\n"
@@ -165,7 +167,7 @@ def servers(
     upstream = ""
     if context.upstream is not None:
         kept = int(configuration["keepalive"])
-        upstream = upstream_block(name, context.upstream, kept, about)
+        upstream = "" if is_there else upstream_block(name, context.upstream, kept, about)
         passed = f"proxy_pass http://{name};\n"
         passed += REUSED_CONNECTION * (kept > 0) if proxying is None else proxying
         root += in_block(f"location {PROXIED}", passed)
