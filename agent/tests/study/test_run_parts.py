@@ -33,7 +33,7 @@ def test_full_generator_is_not_taken_for_a_saturated_server(cpu_share, limited):
 
 def test_calibration_that_met_no_rate_too_high_does_not_speak_of_saturation():
     """A server that follows everything has not been seen at its limit."""
-    calibration = new_calibration(PLAN.settings)
+    calibration = new_calibration(PLAN.settings, 2_000.0)
     while (rate_rps := calibration.next_rate()) is not None:
         calibration.tell(measured(rate_rps, rate_rps))
     told = calibration_sentence(calibration, (12_000.0, 36_000.0), Clients())

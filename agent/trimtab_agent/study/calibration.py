@@ -3,7 +3,7 @@
 The rates are found where they are driven, by the same `Calibration` that is told here what was measured.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from trimtab_trials.configuration import Configuration
@@ -26,6 +26,7 @@ def calibrate(
     settings: RunSettings,
     default: Configuration,
     dispatcher: Dispatcher,
+    start_rps: float,
     on_step: Callable[[int, int], None],
 ) -> Calibration:
     """Has the default configuration calibrated, as the run's next trial.
@@ -33,14 +34,14 @@ def calibrate(
     `on_step` gets the steps done and the steps expected. Raises CalibrationError when the server does not
     come through it.
     """
-    going_on = new_calibration(settings)
+    going_on = new_calibration(settings, start_rps)
 
     def measured(measurement: Measurement) -> None:
         with suppress(CalibrationError):  # told below
             going_on.tell(measurement)
         on_step(going_on.steps, max(1, going_on.expected_steps))
 
-    trial = dispatcher.carry_out(dispatcher.calibration(default), measured)
+    trial = dispatcher.carry_out(dispatcher.calibration(default, start_rps), measured)
     if trial.verdict in USELESS:
         raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
     if refusing(trial.measurements) is not None:
@@ -48,19 +49,21 @@ def calibrate(
     return _told(settings, trial.measurements)
 
 
-def new_calibration(settings: RunSettings) -> Calibration:
+def new_calibration(settings: RunSettings, start_rps: float) -> Calibration:
     """A calibration as the run wants it, that has been told nothing."""
     return Calibration(
-        settings.calibration_start_rps,
+        start_rps,
         refinements=settings.calibration_halvings,
         capacity=settings.capacity_only,
     )
 
 
-def recorded_calibration(settings: RunSettings, history: History) -> Calibration | None:
-    """The calibration of a run that was killed before it had its ladder; None if there is none to keep."""
+def recorded_calibration(
+    settings: RunSettings, history: History, *, after_trial: int = 0
+) -> Calibration | None:
+    """The last calibration that was recorded after that trial; None if there is none to keep."""
     for trial in reversed(history.calibrations()):
-        if trial.verdict not in USELESS:
+        if trial.number > after_trial and trial.verdict not in USELESS:
             with suppress(CalibrationError):
                 return _told(settings, trial.measurements)
     return None
@@ -90,9 +93,10 @@ def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...], cl
     )
 
 
-def _told(settings: RunSettings, measurements: Iterable[Measurement]) -> Calibration:
-    """A calibration that has been told these; raises CalibrationError."""
-    calibration = new_calibration(settings)
+def _told(settings: RunSettings, measurements: Sequence[Measurement]) -> Calibration:
+    """A calibration that has been told these, the first of which it began with; raises CalibrationError."""
+    start_rps = measurements[0].rate_rps if measurements else settings.calibration_start_rps
+    calibration = new_calibration(settings, start_rps)
     for measurement in measurements:
         calibration.tell(measurement)
     return calibration

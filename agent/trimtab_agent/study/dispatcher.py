@@ -259,12 +259,12 @@ class Dispatcher:
             return Beyond(rise=None, refinements=0)
         return Beyond(rise=RUNG_RISE, refinements=self._settings.capacity_halvings)
 
-    def calibration(self, configuration: Configuration) -> Order:
-        """The run's next trial, as a calibration."""
+    def calibration(self, configuration: Configuration, start_rps: float) -> Order:
+        """The run's next trial, as a calibration that begins with that rate."""
         settings, step_s = self._settings, self._settings.calibration_step_s
         job = self._job(
             configuration,
-            calibrate_from_rps=settings.calibration_start_rps,
+            calibrate_from_rps=start_rps,
             refinements=settings.calibration_halvings,
             capacity=settings.capacity_only,
             rate_duration_s=step_s,

@@ -1,23 +1,39 @@
-"""How a calibration divides the CPUs anew: the load generator gets what it lacks, the server what that has to
-spare; and what follows from it for defaults.
+"""How the CPUs are divided anew by what a calibration has shown, or a trial at which the load generator gave
+out: it gets what it lacks, the server what that has to spare; and what follows from it for defaults.
 """
 
 from collections.abc import Sequence
 
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.telling.capacity import capacity_of
 
 from trimtab_agent.host.cpu_layout import CpuLayout, redivide
 from trimtab_agent.host.topology import Cpu
+
+DIVIDED_AFTER = "divided_after_trial"
+"""In a run's layout: the trial after which the CPUs have been divided so; not there if they always were."""
+DRIVEN_AGAIN = "driven_again"
+"""In a run's layout: the configuration of the search at which the load generator gave out, so that the search
+began anew with the CPUs divided otherwise; not there if it never did.
+"""
+
+
+def generator_gave_out(trial: Trial) -> bool:
+    """Whether the load generator gave out before the server did, so that more may be in the configuration."""
+    capacity = capacity_of(trial.measurements)
+    reached_its_limit = any(m.generator_limited for m in trial.measurements)
+    return reached_its_limit and (capacity is None or capacity.lost_rps is None)
 
 
 def divided_anew(
     layout: CpuLayout, topology: Sequence[Cpu], measurements: Sequence[Measurement], *, limited: bool
 ) -> CpuLayout | None:
-    """The layout to repeat a calibration with: with more cores for the generator if that was the limit
+    """The layout to repeat what was measured with: with more cores for the generator if that was the limit
     (`limited`), else with its spare ones for the server.
 
     It goes by the CPU time of the processes of both, at the highest rate that the replies followed, or at the

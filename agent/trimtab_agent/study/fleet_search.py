@@ -5,7 +5,6 @@ another host has measured, or something new, which the strategy proposes. With e
 and configurations is fitted anew, and the strategy told anew what it says.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from trimtab_db import Repository, records
@@ -14,7 +13,7 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.fleet.allocation import Task
 from trimtab_tuner.judging.job import EarlyEnd
-from trimtab_tuner.judging.ladder import RUNG_RISE, rungs_to_search
+from trimtab_tuner.judging.ladder import RUNG_RISE
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
@@ -27,6 +26,7 @@ from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
 from trimtab_agent.study.earlier_runs import earlier_runs, features
 from trimtab_agent.study.fleet_history import FleetHistory
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.rungs import ladder_grows, searched_rungs
 
 
 class FleetSearch:
@@ -106,15 +106,6 @@ class FleetSearch:
     def _spent(self) -> int:
         return len(self._history.tried()) + len(self._in_flight)
 
-    @property
-    def _grows(self) -> bool:
-        return not self._settings.ladder and clients_of(self._run.workload_parameters).loop == "open"
-
-    @property
-    def _rungs(self) -> Sequence[float]:
-        ladder, points = self._history.ladder, self._settings.ladder_points
-        return rungs_to_search(ladder, points, [self._run.objective]) if self._grows else ladder
-
     def _order_for(self, host: str, dispatcher: Dispatcher) -> Order | None:
         """What a host is to measure next; None when the budget is spent."""
         if self._homeless:
@@ -149,8 +140,8 @@ class FleetSearch:
         return dispatcher.order(
             TrialPurpose.SEARCH,
             configuration,
-            self._rungs,
-            rise=RUNG_RISE if self._grows and not is_default else None,
+            searched_rungs(self._run, self._settings, self._history.ladder),
+            rise=RUNG_RISE if ladder_grows(self._run, self._settings) and not is_default else None,
             level=level,
             block=task.block,
             proposal_number=proposal_number,
@@ -171,7 +162,8 @@ class FleetSearch:
             self._homeless.append(order)
 
     def _grow(self, trial: Trial, dispatcher: Dispatcher, announcer: Announcer) -> None:
-        if self._grows and self._history.grow(trial, dispatcher.scores_of):
+        grows = ladder_grows(self._run, self._settings)
+        if grows and self._history.grow(trial, dispatcher.scores_of):
             top = clients_of(self._run.workload_parameters).level(self._history.ladder[-1])
             announcer.ladder_grown(trial, self._history.ladder, top)
 

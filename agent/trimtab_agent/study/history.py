@@ -50,6 +50,7 @@ class History:
     thousands of trials is asked about few of them, and read when it is.
 
     `ladder` is the run's as it is now, empty until it has one; it grows, and then all scores change (`grow`).
+    `reference` is the default, which follows the CPUs where they are divided anew.
     """
 
     def __init__(self, repository: Repository, run_id: int) -> None:
@@ -57,7 +58,7 @@ class History:
         self._run_id = run_id
         run = repository.run(run_id)
         self.ladder = run.ladder
-        self._default = Space.model_validate(run.space).default()
+        self.reference = Space.model_validate(run.space).default()
         recorded = repository.trials_with_curves(run_id)
         self.trials: list[Trial] = [trial.without_measurements() for trial in recorded]
         self._measured = {trial.number: trial.measurements for trial in recorded}
@@ -122,11 +123,11 @@ class History:
         """What the default's trials in the search say about noise and drift."""
         searched = [
             replace(trial, measurements=self._measured[trial.number])
-            if trial.configuration == self._default
+            if trial.configuration == self.reference
             else trial
             for trial in self.finished(TrialPurpose.SEARCH)
         ]
-        return noise_of(searched, self._default)
+        return noise_of(searched, self.reference)
 
     def leader(self, in_flight: int = 0) -> Leader | None:
         """What the next trial of the search must be able to reach, with so many in flight already.
@@ -239,7 +240,7 @@ class History:
     def _of_default(self) -> list[Trial]:
         """The default's trials in the search."""
         searched = self.finished(TrialPurpose.SEARCH)
-        return [trial for trial in searched if trial.configuration == self._default]
+        return [trial for trial in searched if trial.configuration == self.reference]
 
     def record(self, trial: Trial) -> None:
         """Records a trial; those in flight may come to their ends in another order than they began."""
@@ -253,6 +254,21 @@ class History:
         """The ladder that the run begins with."""
         self._repository.set_run_ladder(self._run_id, ladder)
         self.ladder = tuple(ladder)
+        self._draw_curves()
+
+    def begin_anew(self, reason: str) -> None:
+        """Takes back the ladder and the search on it: they do not compare with what is measured from now on.
+
+        Their trials stay recorded, as aborted for that `reason`.
+        """
+        taken_back = [
+            replace(trial, verdict=Verdict.ABORTED, reason=reason, **vars(Scores()))
+            for trial in self.finished(TrialPurpose.SEARCH)
+        ]
+        self._repository.grow_run_ladder(self._run_id, (), taken_back)
+        by_number = {trial.number: trial for trial in taken_back}
+        self.trials = [by_number.get(trial.number, trial) for trial in self.trials]
+        self.ladder = ()
         self._draw_curves()
 
     def grow(self, trial: Trial, scores_of: ScoresOf) -> bool:

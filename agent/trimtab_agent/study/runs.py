@@ -59,8 +59,9 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.own_file_check import require_measurable, upstreams_missing
 from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.own_file_report import OwnFileReport
+from trimtab_agent.study.so_far import found_so_far
 from trimtab_agent.study.specification import Plan, RunSpec, check
-from trimtab_agent.study.study import RunEnd, Study, found_so_far
+from trimtab_agent.study.study import RunEnd, Study
 from trimtab_agent.study.taking_in import take_in_booked
 from trimtab_agent.study.unchanged import require_unchanged
 from trimtab_agent.study.unwritten import take_ends_in, take_in

@@ -10,7 +10,7 @@ so that what is recommended under the first is asked of a second strategy, which
 are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
@@ -21,7 +21,7 @@ from trimtab_tuner.certainty.noise import smallest_gain
 from trimtab_tuner.certainty.pareto import steered
 from trimtab_tuner.diagnosis.first_changes import FirstChange
 from trimtab_tuner.judging.job import EarlyEnd
-from trimtab_tuner.judging.ladder import RUNG_RISE, rungs_to_search
+from trimtab_tuner.judging.ladder import RUNG_RISE
 from trimtab_tuner.judging.second_objective import axis
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
@@ -32,10 +32,12 @@ from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.dispatcher import Dispatcher, Order
+from trimtab_agent.study.dividing import DRIVEN_AGAIN, generator_gave_out
 from trimtab_agent.study.earlier_runs import earlier_runs, features
 from trimtab_agent.study.first_changes import best_so_far, first_changes_of, so_far
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.rungs import ladder_grows, ladder_of_default, searched_rungs
 
 FEWEST_FOR_FIRST = 4  # trials of the search: of fewer none can be spared
 
@@ -77,8 +79,18 @@ class Search:
             return best  # nothing will be shown
         return rival_of(default, self._history.without_drift(), self._history.noise().share) or best
 
-    def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
-        """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
+    def carry_out(
+        self,
+        dispatcher: Dispatcher,
+        progress: RunProgress,
+        announcer: Announcer,
+        begins_anew: Callable[[Trial], bool] = lambda _limited: False,
+    ) -> bool:
+        """Searches on until the strategy has no more questions; raises what the dispatcher raises.
+
+        `begins_anew` is asked at each trial at which the load generator gave out; True if it said that the
+        search is to begin anew, by another one, as the CPUs are divided otherwise now.
+        """
         self._begin_with_evidence(announcer, progress)
         # A run that was killed may have recorded a trial, and not yet what its ladder became by it.
         recorded = self._history.finished(TrialPurpose.SEARCH)
@@ -92,12 +104,15 @@ class Search:
             if not dispatcher.in_flight:
                 break
             trial = dispatcher.wait()
+            if generator_gave_out(trial) and begins_anew(trial):
+                return True
             self._tell_so_far(trial, announcer, progress)
             self._take_in(trial, grown=self._grow(trial, dispatcher, announcer))
             self._tell_progress(progress)
         announcer.note("info", self._noise_sentence())
         if saved := self._history.rates_saved(self._rungs):
             announcer.note("info", f"Stopping early has saved {counted(saved, 'rate')} of the search.")
+        return False
 
     @property
     def _one_objective(self) -> bool:
@@ -106,29 +121,18 @@ class Search:
 
     @property
     def _grows(self) -> bool:
-        """Whether the ladder grows with what is found: not one that was asked for, nor that of a closed
-        loop.
-        """
-        return not self._settings.ladder and clients_of(self._run.workload_parameters).loop == "open"
+        return ladder_grows(self._run, self._settings)
 
     @property
     def _rungs(self) -> Sequence[float]:
         """What the next trial is driven at."""
-        ladder, points = self._history.ladder, self._settings.ladder_points
-        objectives = filter(None, (self._run.objective, self._run.second_objective))
-        return rungs_to_search(ladder, points, objectives) if self._grows else ladder
+        return searched_rungs(self._run, self._settings, self._history.ladder)
 
     @property
     def _reference_rungs(self) -> Sequence[float]:
-        """What the default is driven at.
-
-        Those that the ladder began with were made for it: at those that have been added since it had given
-        way. Unless it followed them all, because the calibration was disturbed: then they show only that.
-        """
-        first = self._history.ladder[: self._settings.ladder_points]
-        if not self._grows or self._history.default_followed(first[-1]):
-            return self._rungs
-        return first
+        """What the default is driven at."""
+        own = ladder_of_default(self._run, self._settings, self._history)
+        return searched_rungs(self._run, self._settings, own)
 
     def _grow(self, trial: Trial, dispatcher: Dispatcher, announcer: Announcer) -> bool:
         """Has the ladder follow what a trial followed; whether it has grown."""
@@ -147,6 +151,9 @@ class Search:
             Proposal(configuration=one.configuration, level=0, reason=one.finding.sentence)
             for one in self._first
         ]
+        if (limited := self._run.layout.get(DRIVEN_AGAIN)) is not None and self._space.allows(limited):
+            reason = "The load generator gave out at it, and has more CPUs now."
+            asked.append(Proposal(configuration=limited, level=0, reason=reason))
         self._strategy.begin_with(asked)
         if not self._history.finished(TrialPurpose.SEARCH):
             for one in self._first:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab_db import Repository, records
+from trimtab_db import Repository
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import Configuration
@@ -34,7 +34,7 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import TrimtabError
 from trimtab_agent.fleet.trial_stations import TrialStation
-from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus
 from trimtab_agent.host.topology import read_cpus
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
@@ -51,19 +51,14 @@ from trimtab_agent.study.calibration import (
     limit_sentence,
     recorded_calibration,
 )
-from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
-from trimtab_agent.study.confirmation import Confirmation, InBlocks
+from trimtab_agent.study.conclusion import capacity_outcome
 from trimtab_agent.study.dispatcher import Dispatcher
-from trimtab_agent.study.dividing import divided_anew, following_cpus
+from trimtab_agent.study.dividing import DIVIDED_AFTER, DRIVEN_AGAIN, divided_anew, following_cpus
 from trimtab_agent.study.elimination import BackwardElimination
-from trimtab_agent.study.file_comparison import FileComparison
-from trimtab_agent.study.fleet_confirmation import FleetConfirmation
-from trimtab_agent.study.fleet_history import FleetHistory
-from trimtab_agent.study.fleet_search import FleetSearch
-from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import remeasure
 from trimtab_agent.study.search import Search
+from trimtab_agent.study.so_far import early_outcome, history_of, in_blocks, search_of
 from trimtab_agent.workloads.choice import make_workload
 
 log = logging.getLogger(__name__)
@@ -106,7 +101,7 @@ class Study:
         self._space = Space.model_validate(run.space)
         self._history = history_of(repository, run, self._space)
         self._history.number_after(last_number)
-        self._search = _search_of(repository, run, self._settings, self._space, self._history)
+        self._search = search_of(repository, run, self._settings, self._space, self._history)
         self._announcer = Announcer(repository, broadcaster, run_id)
         parameters = recorded_parameters(run.workload_parameters)
         self._workload = make_workload(parameters, self._paths.workloads)
@@ -250,12 +245,13 @@ class Study:
         if self._settings.capacity_only:
             self._climb_alone()
             return
-        if not self._history.ladder:
-            self._history.set_ladder(self._first_ladder())
-        self._learn_latency_limit()
+        self._make_ladder()
         if self._search is not None:
             self._enter(RunPhase.SEARCHING)
-            self._search.carry_out(self._dispatcher, self.progress, self._announcer)
+            while self._search_begins_anew():
+                self._enter(RunPhase.CALIBRATING)
+                self._make_ladder()
+                self._enter(RunPhase.SEARCHING)
             self._enter(RunPhase.ELIMINATING)
             self._eliminate()
         ladder = self._history.ladder
@@ -278,6 +274,20 @@ class Study:
             self._export()
             self._announcer.note("info", said)
         self._conclude(outcome)
+
+    def _make_ladder(self) -> None:
+        if not self._history.ladder:
+            self._history.set_ladder(self._first_ladder())
+        self._learn_latency_limit()
+
+    def _search_begins_anew(self) -> bool:
+        """Searches on; whether the CPUs have been divided anew on the way, so that all of it begins again."""
+        going_on = self._dispatcher, self.progress, self._announcer
+        if isinstance(self._search, Search):
+            return self._search.carry_out(*going_on, self._divide_for)
+        if self._search is not None:
+            self._search.carry_out(*going_on)
+        return False
 
     def _eliminate(self) -> None:
         """On several hosts nothing is left out: blocks compare only within one machine."""
@@ -336,21 +346,19 @@ class Study:
         """The default's calibration, again with other CPUs where the generator has too few of them, or spare
         ones.
         """
-        known = recorded_calibration(self._settings, self._history)
-        if known is not None and self._dispatcher.placement is not None:
-            cpus = {*self._run.layout["server"], *self._run.layout["generator"]}
-            if known.generator_limited or len(cpus) > 2:  # two can only be divided in one way
-                known = None  # of other CPUs, perhaps: they had been divided anew when the run was stopped
-        while True:
-            calibration = known or calibrate(
-                self._settings,
+        settings, history = self._settings, self._history
+        divided_after = self._run.layout.get(DIVIDED_AFTER, 0)
+        calibration = recorded_calibration(settings, history, after_trial=divided_after)
+        while calibration is None or self._divide_anew(calibration):
+            before = recorded_calibration(settings, history)
+            calibration = calibrate(
+                settings,
                 self._space.default(),
                 self._dispatcher,
+                settings.calibration_start_rps if before is None else before.next_start_rps,
                 lambda done, expected: self.progress.phase_done(done / expected),
             )
-            if not self._divide_anew(calibration):
-                return calibration
-            known = None
+        return calibration
 
     def _divide_anew(self, calibration: Calibration) -> bool:
         """Gives the generator more CPUs, if this calibration has shown that it needs them and there are any,
@@ -363,27 +371,59 @@ class Study:
         spare = here and len(calibrations) == 1 and calibration.saturated
         if self._dispatcher.placement is None or not (limited or spare):
             return False
-        now = CpuLayout(tuple(self._run.layout["server"]), tuple(self._run.layout["generator"]))
-        topology = read_cpus(self._agent.sysfs)
-        layout = divided_anew(now, topology, calibrations[-1].measurements, limited=limited)
+        layout = self._divided_by(calibrations[-1], limited=limited)
+        if layout is not None:
+            self._take(layout, {DIVIDED_AFTER: calibrations[-1].number})
+        return layout is not None
+
+    def _divide_for(self, trial: Trial) -> bool:
+        """Gives the generator more CPUs, if it gave out at this trial of the search and there are any, once;
+        whether it has.
+
+        What the search has measured is of other CPUs then, and the search begins anew, with that trial's
+        configuration among the first.
+        """
+        if self._dispatcher.placement is None or DRIVEN_AGAIN in self._run.layout:
+            return False
+        layout = self._divided_by(trial, limited=True)
         if layout is None:
             return False
+        cpus = format_cpus(tuple(self._run.layout["server"]))
+        self._history.begin_anew(f"Measured with the server on CPU {cpus}, which it does not have any more.")
+        self._take(layout, {DIVIDED_AFTER: trial.number, DRIVEN_AGAIN: trial.configuration})
+        return True
+
+    def _divided_by(self, trial: Trial, *, limited: bool) -> CpuLayout | None:
+        """The CPUs as they are to be divided by what was measured in that trial; None if that moves none."""
+        topology = read_cpus(self._agent.sysfs)
+        return divided_anew(self._layout, topology, trial.measurements, limited=limited)
+
+    @property
+    def _layout(self) -> CpuLayout:
+        """The CPUs as they are divided now."""
+        return CpuLayout(tuple(self._run.layout["server"]), tuple(self._run.layout["generator"]))
+
+    def _take(self, layout: CpuLayout, since: dict[str, Any]) -> None:
+        """Has everything from now on measured with the CPUs divided so; `since` is recorded with it."""
         changed: Configuration = {}
-        before, after = len(now.server), len(layout.server)
+        before, after = len(self._layout.server), len(layout.server)
+        here = not self._run.over_hosts
         if here:
             target, base = TARGETS[self._run.target], self._run.base.get("expanded")
             self._space, changed = following_cpus(self._space, target, base, before, after)
-        self._repository.set_run_layout(self._run.id, layout.document(), self._space.model_dump(mode="json"))
+        again = {name: told for name, told in self._run.layout.items() if name == DRIVEN_AGAIN}
+        divided = {**layout.document(), **again, **since}
+        self._repository.set_run_layout(self._run.id, divided, self._space.model_dump(mode="json"))
         self._run = self._repository.run(self._run.id)
         if here:  # it looks at the CPUs of the calibration
-            self._search = _search_of(self._repository, self._run, self._settings, self._space, self._history)
+            self._history.reference = self._space.default()
+            self._search = search_of(self._repository, self._run, self._settings, self._space, self._history)
         self._dispatcher.placement = Placement(server=layout.server, generator=layout.generator)
         kept = f"Ranges of knobs are those made for {counted(before, 'CPU')} of the server"
         followed = f"; the default has {describe(changed, {})} now" if changed else ""
         self._announcer.note(
             "info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}. {kept}{followed}."
         )
-        return True
 
     def _first_ladder(self) -> tuple[float, ...]:
         """The ladder that the run begins with."""
@@ -408,66 +448,3 @@ class Study:
         numbers = ", ".join(f"{number:.0f}" for number in ladder)
         self._announcer.note("info", f"A closed loop: every trial is measured with {numbers} connections.")
         return ladder
-
-
-def history_of(repository: Repository, run: records.Run, space: Space) -> History:
-    """What is recorded of a run."""
-    if run.fleet is None or not run.over_hosts:
-        return History(repository, run.id)
-    return FleetHistory(repository, run.id, run.fleet, space)
-
-
-def _search_of(
-    repository: Repository, run: records.Run, settings: RunSettings, space: Space, history: History
-) -> Search | FleetSearch | None:
-    """The search of a run; None of one without, which needs no free knob either."""
-    if not settings.searches:
-        return None
-    if isinstance(history, FleetHistory):
-        return FleetSearch(repository, run, settings, space, history)
-    return Search(repository, run, settings, space, history)
-
-
-def in_blocks(
-    run: records.Run,
-    settings: RunSettings,
-    space: Space,
-    history: History,
-    search: Search | FleetSearch | None,
-) -> InBlocks | FleetConfirmation:
-    """What a run measures in blocks: its two files, or what its search has found."""
-    if isinstance(history, FleetHistory) and run.fleet is not None:
-        best = None if search is None else search.best()
-        return FleetConfirmation(run, settings, space, history, best, run.fleet)
-    if settings.two_files:
-        return FileComparison(run, settings, space, history)
-    return Confirmation(
-        run, settings, space, history, search.to_confirm() if isinstance(search, Search) else None
-    )
-
-
-def early_outcome(
-    run: records.Run,
-    settings: RunSettings,
-    space: Space,
-    history: History,
-    search: Search | FleetSearch | None,
-) -> Outcome:
-    """The outcome of a run that did not come to its end: what its search recommends so far, if it has one."""
-    if run.outcome and run.phase in (RunPhase.EXPORTING, RunPhase.DONE):
-        return Outcome.model_validate(run.outcome)  # it had been concluded
-    best = None if search is None else search.best()
-    if any(trial.in_block for trial in history.finished(TrialPurpose.CONFIRMATION)):
-        outcome = in_blocks(run, settings, space, history, search).so_far()
-        if outcome is not None:
-            return outcome
-    return unfinished_outcome(run, best, history)
-
-
-def found_so_far(repository: Repository, run_id: int) -> Outcome:
-    """The outcome of a recorded run as far as it has come, whoever carried it out."""
-    run = repository.run(run_id)
-    settings, space = RunSettings.model_validate(run.settings), Space.model_validate(run.space)
-    history = history_of(repository, run, space)
-    search = _search_of(repository, run, settings, space, history)
-    return early_outcome(run, settings, space, history, search)

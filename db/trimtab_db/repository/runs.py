@@ -172,7 +172,8 @@ class RunRepository(RepositoryPart):
             _run_row(session, run_id).ladder = list(ladder)
 
     def grow_run_ladder(self, run_id: int, ladder: Sequence[float], rescored: Sequence[Trial]) -> None:
-        """Record a longer ladder, and with it what the trials have become on it, in one transaction.
+        """Record a longer ladder, or that the run begins anew without one, and with it what the trials have
+        become, in one transaction.
 
         Of a trial its verdict with the reason and its scores are taken over.
         """

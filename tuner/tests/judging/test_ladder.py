@@ -79,6 +79,25 @@ def test_generator_that_gives_out_first_is_reported():
     assert calibration.saturation_rps == 5000
 
 
+def test_repeated_calibration_does_not_climb_to_what_was_followed():
+    """A server that has got CPUs begins there, one that has given some away a rung below."""
+    first, limited = Calibration(), Calibration()
+    calibrate(first, lambda rate: min(rate, 13_500.0))
+    assert first.next_start_rps == 13_107.0
+    again = Calibration(first.next_start_rps)
+    calibrate(again, lambda rate: min(rate, 20_000.0))
+    assert (again.saturation_rps, again.steps, first.steps) == (20_000.0, 6, 9)
+    calibrate(limited, lambda rate: rate, generator_limit=13_500.0)
+    assert limited.next_start_rps == 8_192.0
+
+
+def test_calibration_of_a_server_that_followed_nothing_is_repeated_from_its_start():
+    """There is nothing that would be known of it."""
+    stuck = Calibration(2_000.0)
+    stuck.tell(measured(2_000.0, capacity_rps=100.0, cpu_share=1.0))
+    assert stuck.next_start_rps == 2_000.0
+
+
 def test_generator_that_gives_out_where_the_server_had_failed_does_not_end_the_calibration():
     """2,560 is not followed by a healthy generator; driven again the generator gives out too."""
     calibration = Calibration(start_rate_rps=1000)

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from trimtab_trials.measurement import Measurement
 
-from trimtab_tuner.judging.climbing import Climbing, next_rung
+from trimtab_tuner.judging.climbing import Climbing, next_rung, whole
 from trimtab_tuner.judging.second_objective import is_mat
 
 RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
@@ -98,6 +98,18 @@ class Calibration:
         self._reply_rates.append(replies)
         good = measurement.followed and (measurement.held or not self.capacity)
         self._climbing.tell(rate, good=good, limited=measurement.generator_limited or full)
+
+    @property
+    def next_start_rps(self) -> float:
+        """Where the calibration begins that repeats this one with the CPUs divided anew.
+
+        What was followed need not be climbed to again: a server that has got CPUs follows it too, one that
+        has given some away follows a rung less.
+        """
+        followed_rps = self._climbing.followed_rps
+        if followed_rps == 0.0:
+            return self.start_rate_rps
+        return whole(followed_rps / RISE) if self.generator_limited else followed_rps
 
     @property
     def saturation_rps(self) -> float:
