@@ -238,8 +238,12 @@ def estimate(
     trial_s = points * rate_s + OVERLOADED * settings.timeout_s + starts * PROCESS_START_S + warm_s
     rung_s = rate_s + (starts > 1) * PROCESS_START_S
     exported_s = trial_s + growth * rung_s
-    beyond_s = 0.0 if fixed else settings.capacity_halvings * rung_s + settings.timeout_s
-    climb_s = exported_s + beyond_s
+    between_s = 0.0 if fixed else settings.capacity_halvings * rung_s
+    climb_s = exported_s + between_s + (0.0 if fixed else settings.timeout_s)
+    finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
+    finalists += 2 * tunes_kernel(space)  # the halves of the factorial (factorial.py)
+    # The default of a search is not driven at the rungs that the ladder has grown by, nor beyond them.
+    block_s = (trial_s + between_s if settings.searches else climb_s) + (finalists - 1) * climb_s
     eliminated_s = trial_s
     if not fixed:
         eliminated_s += (ELIMINATION_RATES - points) * rung_s
@@ -247,8 +251,6 @@ def estimate(
     calibration_steps = 0 if fixed else 7 + settings.calibration_halvings
     step_s = settings.calibration_step_s + drain_s
     driven_again = int(settings.searches)  # the exported file
-    finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
-    finalists += 2 * tunes_kernel(space)  # the halves of the factorial (factorial.py)
     confirmations = finalists * settings.confirmation_repeats
     searches = min(settings.budget_trials, _size(space)) if settings.searches else 0
     if settings.capacity_only:
@@ -266,7 +268,11 @@ def estimate(
         ),
         PhaseEstimate(phase="searching", trials=searches, duration_s=searches * trial_s),
         PhaseEstimate(phase="eliminating", trials=eliminations, duration_s=eliminations * eliminated_s),
-        PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * climb_s),
+        PhaseEstimate(
+            phase="confirming",
+            trials=confirmations,
+            duration_s=confirmations / finalists * block_s,
+        ),
         PhaseEstimate(
             phase="exporting",
             trials=driven_again,
@@ -315,7 +321,7 @@ _QUICK = RunSettings(
     coarse_grid=_grid(workers=6, connections=7),
     levels=3,
     ranges=_ranges(workers=(1, 32), connections=(64, 16_384)),
-    confirmation_repeats=4,
+    confirmation_repeats=5,
 )
 
 PRESETS: dict[str, Preset] = {

@@ -10,7 +10,7 @@ from live_support import LADDER_RPS, start_calibrated, tiny_spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.history import History
 from trimtab_agent.study.search import Search
-from trimtab_agent.study.specification import KnobSpec, check
+from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_db import open_database, records
 from trimtab_db.records import RunState
 from trimtab_trials.host import Host
@@ -252,3 +252,23 @@ def test_ladder_that_was_asked_for_stays_as_it_is(runtime):
     assert runtime.repository.run(run_id).ladder == LADDER_RPS
     trials = runtime.repository.whole_trials(run_id)
     assert {tuple(m.rate_rps for m in trial.measurements) for trial in trials} == {LADDER_RPS}
+
+
+def test_default_is_confirmed_at_the_rungs_that_were_made_for_it(simulated, runtime):
+    """What is measured beyond is the best; the time that this saves is that of a further block."""
+    knobs = {"workers": KnobSpec(fixed=2), "max_connections": KnobSpec(low=64, high=16_384)}
+    run_id = runtime.service.start(RunSpec(knobs=knobs, preset="quick", settings={"elimination_trials": 0}))
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED
+    first, grown = run.ladder[:4], run.ladder[4:]
+    assert grown
+    outcome = Outcome.model_validate(run.outcome)
+    blocks = [trial for trial in runtime.repository.whole_trials(run_id) if trial.in_block]
+    for trial in blocks:
+        driven = {m.rate_rps for m in trial.measurements}
+        is_default = trial.configuration == outcome.default
+        assert driven.issuperset(first if is_default else run.ladder)
+        assert driven.isdisjoint(grown) is is_default
+    assert len(blocks) == 2 * run.settings["confirmation_repeats"]
+    assert outcome.capacity_gain.significant

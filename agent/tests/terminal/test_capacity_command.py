@@ -39,11 +39,11 @@ def own_file(tmp_path: Path) -> Path:
 
 
 def test_own_nginx_is_climbed_and_its_capacity_drawn(simulated, command, own_file):
-    """The sentence, a bar for each rate with the capacity marked, and no search: exit code 0."""
+    """The sentence, a bar for each rate, of which the highest that was followed is marked, and no search."""
     code, output, errors = command("capacity", "--target", "nginx", "--base", str(own_file), *CLIMB)
     assert code == 0, errors
     assert "The configuration follows " in output
-    assert output.count("◀ capacity") == 1
+    assert output.count("◀ followed") == 1
     assert "offered/s" in output
     assert "trial 2" not in output
     shown = json.loads(command("show", "1", "--json")[1])
@@ -100,15 +100,15 @@ def test_bars_show_what_was_answered_and_what_was_not():
     that is far more.
     """
     rates = [measured(1000, 1000), measured(2000, 2000), measured(4000, 2000), measured(90_000, 1000)]
-    head, low, capacity, lost, far = climb_lines(rates, capacity_of(rates))
+    head, low, highest, lost, far = climb_lines(rates, capacity_of(rates))
     assert head.split() == ["offered/s", "answered", "replies/s"]
-    assert [(line.count("█"), line.count("░")) for line in (low, capacity, lost, far)] == [
+    assert [(line.count("█"), line.count("░")) for line in (low, highest, lost, far)] == [
         (19, 0),
         (38, 0),
         (38, 9),
         (19, 28),
     ]
-    assert capacity.endswith("2,000  ◀ capacity")
+    assert highest.endswith("2,000  ◀ followed")
     assert len({len(line) for line in (head, low, lost, far)}) == 1
 
 

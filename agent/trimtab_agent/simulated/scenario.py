@@ -58,15 +58,17 @@ class Scenario(Frozen):
     `capacity_rps` is what the server can answer on one CPU when nothing stands in its way, and
     `default_share` the part of it that the default's limit of connections lets through. `effects` says by
     name what a knob's best value gains beside its default, as a share of the capacity; those of workers and
-    connections follow from the model. `noise_within` and `noise_between` are the standard deviations from
-    rate to rate and from trial to trial, `drift_per_trial` what the host gets slower by. `generator_rps` is
-    where the generator gives out. A rate takes `pace_s` in the time of whoever watches.
+    connections follow from the model. `overload_loss` is the share of its capacity that a server loses when
+    it is asked for twice as much. `noise_within` and `noise_between` are the standard deviations from rate to
+    rate and from trial to trial, `drift_per_trial` what the host gets slower by. `generator_rps` is where the
+    generator gives out. A rate takes `pace_s` in the time of whoever watches.
     """
 
     seed: Annotated[int, Field(ge=0)] = 1
     capacity_rps: Rate = 20_000.0
     default_share: Annotated[float, Field(gt=0, le=2)] = 0.45
     effects: dict[str, float] = Field(default_factory=dict)
+    overload_loss: Annotated[float, Field(ge=0, le=100)] = 0.05
     noise_within: Share = 0.004
     noise_between: Share = 0.006
     drift_per_trial: Share = 0.0

@@ -6,6 +6,7 @@ server, and no figure of it is ever published.
 - CPU. `workers` up to the number of CPUs add up; beyond, each costs a little. `capacity_rps` is one CPU's.
 - Connections. A client keeps its connection while it thinks, so a limit of L lets through L / `holding`
   requests per second; the default's limit lets through `default_share` of what the CPUs can do.
+- Overload. What is asked beyond the capacity costs `overload_loss` of it, and never more than half.
 - Effects. A knob with an effect gains it at its best value and half of it half-way there.
 - Time. A reply takes the service time over what is left idle, as in M/M/1, and no longer than the clients'
   patience. What is not answered has timed out, before the server read it where connections are short.
@@ -28,7 +29,6 @@ from trimtab_agent.simulated.scenario import Scenario
 from trimtab_agent.station.requirements import for_workload
 
 WORKER_COST = 0.01  # of the capacity, for each worker beyond the CPUs
-OVERLOAD_LOSS = 0.05  # of the capacity, at twice the capacity offered
 BASE_BYTES, WORKER_BYTES, CONNECTION_BYTES = 6 << 20, 3 << 20, 2 << 10
 FAILED_REPLIES = 0.9
 USED_BY_OTHERS = 0.6
@@ -60,7 +60,7 @@ class SimulatedServer:
             capacity_rps *= 1 - USED_BY_OTHERS
         load = offered_rps / capacity_rps
         over = max(0.0, load - 1)
-        replied_rps = min(offered_rps, capacity_rps) * (1 - min(0.5, OVERLOAD_LOSS * over))
+        replied_rps = min(offered_rps, capacity_rps) * (1 - min(0.5, self.scenario.overload_loss * over))
         classes = self._classes(offered_rps * window_s, replied_rps / offered_rps, incidents)
         asked, replied = sum(c.asked for c in classes), sum(c.replied for c in classes)
         read_in_vain = sum(c.timed_out_after_read for c in classes)

@@ -161,7 +161,7 @@ def _factorial(
 
 def _rps_by_block(blocks: OfBlocks) -> dict[int, float]:
     """The capacity that each block shows, in requests per second."""
-    return {block: capacity.rate_rps for block, capacity in capacities_of(blocks).items() if capacity}
+    return {block: capacity.likely_rps for block, capacity in capacities_of(blocks).items() if capacity}
 
 
 def _ranked(

@@ -30,6 +30,7 @@ from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.rungs import ladder_of_default
 
 
 class InBlocks(ABC):
@@ -56,7 +57,7 @@ class InBlocks(ABC):
                     dispatcher.order(
                         TrialPurpose.CONFIRMATION,
                         configuration,
-                        ladder,
+                        self._rungs_of(configuration, ladder),
                         block=block,
                         **dispatcher.to_capacity(),
                     )
@@ -79,6 +80,11 @@ class InBlocks(ABC):
 
     def _blocks(self) -> Blocks:
         return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
+
+    def _rungs_of(self, configuration: Configuration, ladder: Sequence[float]) -> Sequence[float]:
+        """The part of the run's ladder that a finalist is driven at; it climbs on from there."""
+        del configuration
+        return ladder
 
     def _take_in(self, trial: Trial) -> None:  # noqa: B027 - most take nothing in
         """Called with each trial that was carried out; may raise what ends the run."""
@@ -115,6 +121,12 @@ class Confirmation(InBlocks):
             (*finalists_of_front(run, history.trials), *self._halves()),
         )
         super().__init__(run, history, finalists, self._repeats_for(best, len(finalists)))
+
+    def _rungs_of(self, configuration: Configuration, ladder: Sequence[float]) -> Sequence[float]:
+        """The default has given way above its own, so that its time is better spent on further blocks."""
+        if configuration != self._space.default():
+            return ladder
+        return ladder_of_default(self._run, self._settings, self._history)
 
     def _outcome(self, blocks: Blocks) -> Outcome:
         outcome = confirmed_outcome(

@@ -13,7 +13,7 @@ SCALE = 1.25  # of the highest reply rate: what is offered beyond is cut off
 
 def climb_lines(rates: Sequence[Measurement], capacity: Capacity | None) -> list[str]:
     """One line for each rate, in the order given: offered, a bar of what was answered with what was not
-    behind it, and the replies. The capacity is marked.
+    behind it, and the replies. The highest rate that was followed is marked.
     """
     most = SCALE * max((m.reply_rate_rps for m in rates), default=0.0)
     if most == 0.0:
@@ -42,7 +42,7 @@ def _bar(rate: Measurement, most: float) -> str:
 
 def _remark(rate: Measurement, capacity: Capacity | None) -> str:
     if capacity is not None and rate.rate_rps == capacity.rate_rps:
-        return "  ◀ capacity"
+        return "  ◀ followed"
     if rate.generator_limited:
         return "  the load generator gave out"
     return "" if rate.held else "  a rule broken"

@@ -7,7 +7,7 @@ from trimtab_trials.measurement import Latency, Measurement
 from trimtab_tuner.judging.climbing import Climbing, next_rung
 from trimtab_tuner.judging.ladder import RUNG_RISE, grown, rungs_to_search
 from trimtab_tuner.judging.score import on_ladder, score
-from trimtab_tuner.telling.capacity import Capacity, capacity_of
+from trimtab_tuner.telling.capacity import capacity_of
 
 LADDER = (1000.0, 1600.0, 2000.0, 2600.0)
 
@@ -101,16 +101,18 @@ def test_generator_that_gives_out_ends_the_climb():
 def test_capacity_is_the_highest_rate_that_was_followed_and_held():
     """A rule that broke ends it as much as replies that did not follow."""
     rates = [measured(rate, 2500) for rate in LADDER]
-    assert capacity_of(rates) == Capacity(rate_rps=2600, goodput_mbps=25.0)
-    broken = [*rates[:3], measured(2600, 2500, held=False)]
-    assert capacity_of(broken) == Capacity(rate_rps=2000, goodput_mbps=20.0, lost_rps=2600)
+    told = capacity_of(rates)
+    assert (told.rate_rps, told.goodput_mbps, told.lost_rps) == (2600, 25.0, None)
+    broken = capacity_of([*rates[:3], measured(2600, 2500, held=False)])
+    assert (broken.rate_rps, broken.goodput_mbps, broken.lost_rps) == (2000, 20.0, 2600)
     assert capacity_of([measured(1000, 10)]) is None
 
 
 def test_capacity_is_only_bounded_where_the_generator_gave_out():
     """What it could not offer says nothing about the server."""
     limited = [measured(1000, 5000), measured(1600, 900, generator_limited=True)]
-    assert capacity_of(limited) == Capacity(rate_rps=1000, goodput_mbps=10.0)
+    told = capacity_of(limited)
+    assert (told.rate_rps, told.goodput_mbps, told.lost_rps, told.high_rps) == (1000, 10.0, None, None)
 
 
 def test_ladder_grows_past_the_highest_rate_that_a_trial_followed():

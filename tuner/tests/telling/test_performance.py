@@ -23,7 +23,7 @@ def climb(capacity_rps, rates=LADDER, **changes):
     ]
 
 
-def test_capacity_lies_between_what_was_followed_and_what_was_not():
+def test_capacity_lies_where_the_replies_say_between_what_was_followed_and_what_was_not():
     """The default follows 1,000 and not 2,000; the other 2,000 and not 3,000."""
     found = performances(
         {"default": {1: climb(1500), 2: climb(1500)}, "other": {1: climb(2500), 2: climb(2500)}},
@@ -31,30 +31,32 @@ def test_capacity_lies_between_what_was_followed_and_what_was_not():
         LADDER,
     )
     own = found["other"]
-    assert (own.capacity_rps.mean, own.capacity_rps.low, own.capacity_rps.high) == (2000, 2000, 3000)
+    least, most = 2500 / 0.95, 11_500 / 3.95
+    assert (own.capacity_rps.mean, own.capacity_rps.low) == pytest.approx((least, least))
+    assert own.capacity_rps.high == pytest.approx(most)
     assert own.capacity_mbps.mean == 20
     assert not own.at_least
-    assert own.capacity_gain.gain == pytest.approx(1.0)
-    assert (own.capacity_gain.low, own.capacity_gain.high) == pytest.approx((0.0, 2.0))
-    assert not own.capacity_gain.significant, "both may lie at 2,000"
+    assert own.capacity_gain.gain == pytest.approx(2500 / 1500 - 1)
+    assert own.capacity_gain.low == pytest.approx(least / (7500 / 3.95) - 1)
+    assert own.capacity_gain.high == pytest.approx(most / (1500 / 0.95) - 1)
+    assert own.capacity_gain.significant
     assert found["default"].capacity_gain is None
 
 
-def test_gain_beyond_what_the_climb_can_tell_is_significant():
-    """With the steps halved, what was followed by the one is far above what the other lost."""
-    rates = (1000.0, 1400.0, 2000.0, 2450.0, 3000.0)
+def test_gain_within_what_the_climb_can_tell_is_not_significant():
+    """Both collapse beyond what they followed, and both may have done so at 2,000."""
+    collapsed = [replace(one, reply_rate_rps=900.0) for one in climb(2500)[-1:]]
     found = performances(
         {
-            "default": {n: climb(1500, rates) for n in (1, 2, 3)},
-            "other": {n: climb(2500, rates) for n in (1, 2, 3)},
+            "default": {n: [*climb(1500)[:1], replace(climb(1500)[1], reply_rate_rps=900.0)] for n in (1, 2)},
+            "other": {n: [*climb(2500)[:2], *collapsed] for n in (1, 2)},
         },
         "default",
         LADDER,
     )
     gain = found["other"].capacity_gain
-    assert gain.gain == pytest.approx(2450 / 1400 - 1)
-    assert gain.low == pytest.approx(2450 / 2000 - 1)
-    assert gain.significant
+    assert (gain.low, gain.high) == pytest.approx((0.0, 2.0))
+    assert not gain.significant
 
 
 def test_intervals_of_several_gains_hold_together():
@@ -78,7 +80,7 @@ def test_capacity_that_was_only_bounded_has_no_upper_bound():
     own = found["other"]
     assert own.at_least
     assert own.capacity_rps.high is None
-    assert (own.capacity_gain.low, own.capacity_gain.high) == (pytest.approx(0.5), None)
+    assert (own.capacity_gain.low, own.capacity_gain.high) == (pytest.approx(3000 / (7500 / 3.95) - 1), None)
 
 
 def test_default_that_was_only_bounded_makes_no_gain():

@@ -41,7 +41,8 @@ def test_capacity_below_what_may_be_lost_is_lost():
 
 def test_steps_wider_than_what_may_be_lost_leave_it_undecided():
     """What was followed is the same, but the new one may lie a tenth lower; the sentence says what helps."""
-    wide = blocks(*[climb(1000, 1000.0, 1100.0)] * 3)
+    collapse = [*climb(1000, 1000.0), *climb(900, 1100.0)]
+    wide = blocks(*[collapse] * 3)
     loss = judged(wide, wide, 0.02)
     assert loss.verdict == "undecided"
     assert "--set confirmation_repeats=NUMBER" in loss.sentence

@@ -39,7 +39,7 @@ FEWEST_FOR_DRIFT = 5
 DRIFT_P = 0.01
 MOST_REPEATS = 64
 POWER = 0.9
-MOST_TIMES = 3  # at 3 % noise enough for the 4 repeats of a quick run to tell 5 %
+MOST_TIMES = 3  # at 3 % noise enough for the 5 repeats of a quick run to tell 4 %
 
 
 class Noise(Frozen):

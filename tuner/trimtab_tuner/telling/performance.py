@@ -8,8 +8,8 @@ took at any rate.
 
 Each figure is a geometric mean over the blocks with its interval, as gains are made of ratios; the gains in
 capacity are paired within blocks, as those in score are. A climb finds a capacity between the last rate that
-was followed and the first that was not: its interval reaches from where the one may lie to where the other
-may.
+was followed and the first that was not (`capacity.py`): what that leaves open and what chance does are both
+in the interval, added by their squares.
 """
 
 import math
@@ -142,8 +142,9 @@ def capacity_gain(
     """How much more `other` takes than the default, paired by block; None where no block has both, or where
     the default is only bounded in one of them: no gain over what may be more can be stated.
 
-    The lower bound compares what the other followed with what the default did not, the upper one the other
-    way round. Without an upper bound of the other there is none of the gain: it is at least what it says.
+    What is left open downwards is how much less the other may follow and how much more the default, upwards
+    the other way round. Without an upper bound of the other there is none of the gain: it is at least what it
+    says.
     """
     blocks = sorted(default.keys() & other.keys())
     pairs = [(a, b) for block in blocks if (a := default[block]) and (b := other[block])]
@@ -151,16 +152,38 @@ def capacity_gain(
     def gain(default_rps: Sequence[float | None], other_rps: Sequence[float | None]) -> Gain | None:
         return paired_gain(default_rps, other_rps, confidence=confidence)
 
-    followed, other_followed = [a.rate_rps for a, _ in pairs], [b.rate_rps for _, b in pairs]
-    lost, other_lost = [a.lost_rps for a, _ in pairs], [b.lost_rps for _, b in pairs]
-    middle = gain(followed, other_followed)
-    lowest, highest = gain(lost, other_followed), gain(followed, other_lost)
-    if middle is None or lowest is None or lowest.blocks < len(pairs):
+    middle = paired_gain(
+        [a.likely_rps for a, _ in pairs], [b.likely_rps for _, b in pairs], confidence=confidence
+    )
+    if middle is None or any(a.high_rps is None for a, _ in pairs):
         return None
-    low = lowest.low
-    high = None if highest is None or highest.blocks < len(pairs) else highest.high
+    mean, low, high = 1 + middle.gain, None, None
+    if middle.low is not None and middle.high is not None:
+        less = fmean(_open_below(b) + _open_above(a) for a, b in pairs)
+        more = fmean(_open_above(b) + _open_below(a) for a, b in pairs)
+        low = mean / _apart(mean, 1 + middle.low, less) - 1
+        if all(b.high_rps is not None for _, b in pairs):
+            high = mean * _apart(mean, 1 + middle.high, more) - 1
     significant = (low is not None and low > 0) or (high is not None and high < 0)
     return middle.model_copy(update={"low": low, "high": high, "significant": significant})
+
+
+def _open_below(capacity: Capacity) -> float:
+    """How far below what is likely a climb leaves the capacity open: a logarithm."""
+    return math.log(capacity.likely_rps / capacity.low_rps)
+
+
+def _open_above(capacity: Capacity) -> float:
+    """The same above it; nothing where the capacity is not bounded there."""
+    return 0.0 if capacity.high_rps is None else math.log(capacity.high_rps / capacity.likely_rps)
+
+
+def _apart(mean: float, bound: float, left_open: float) -> float:
+    """How many times a bound lies apart from a mean, by chance (as `bound` does) and by what is `left_open`.
+
+    The two have nothing to do with each other, so they add up as uncertainties do: by their squares.
+    """
+    return math.exp(math.hypot(math.log(bound / mean), left_open))
 
 
 def _counting(rates: Sequence[Measurement]) -> list[Measurement]:
@@ -171,14 +194,15 @@ def _counting(rates: Sequence[Measurement]) -> list[Measurement]:
 
 
 def _between(capacities: Sequence[Capacity]) -> Figure | None:
-    """The mean capacity, from where its lower bound may lie to where its upper one may."""
-    followed = figure([capacity.rate_rps for capacity in capacities])
-    if followed is None:
-        return None
-    lost = [capacity.lost_rps for capacity in capacities if capacity.lost_rps is not None]
-    bounded = len(lost) == len(capacities) and followed.low is not None
-    above = figure(lost) if bounded else None
-    return followed.model_copy(update={"high": None if above is None else above.high})
+    """The mean capacity with its interval, in which is what the climbs leave open."""
+    likely = figure([capacity.likely_rps for capacity in capacities])
+    if likely is None or likely.low is None or likely.high is None:
+        return likely
+    low = likely.mean / _apart(likely.mean, likely.low, fmean(map(_open_below, capacities)))
+    if any(capacity.high_rps is None for capacity in capacities):
+        return likely.model_copy(update={"low": low, "high": None})
+    high = likely.mean * _apart(likely.mean, likely.high, fmean(map(_open_above, capacities)))
+    return likely.model_copy(update={"low": low, "high": high})
 
 
 def _at(

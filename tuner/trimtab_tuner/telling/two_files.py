@@ -1,8 +1,9 @@
 """Two files of one server, an old one and a new one: whether the new one loses capacity.
 
 They are measured in the blocks of a confirmation, as two configurations that differ in the knob `file`. What
-is lost is told by the capacities of both, paired within blocks. Its interval reaches from what the new file
-followed against what the old one did not, to the other way round, so the steps of the climb are part of it.
+is lost is told by the capacities of both, paired within blocks. Its interval reaches from the least that the
+new file may follow against the most that the old one may, to the other way round, so what the steps of the
+climb leave open is part of it.
 """
 
 from typing import Literal
@@ -94,5 +95,5 @@ def _at_most(old: dict[Block, Capacity | None], new: dict[Block, Capacity | None
     stated. None where the new one is.
     """
     pairs = [(a, b) for block in sorted(old.keys() & new.keys()) if (a := old[block]) and (b := new[block])]
-    highest = paired_gain([a.rate_rps for a, _ in pairs], [b.lost_rps for _, b in pairs])
+    highest = paired_gain([a.low_rps for a, _ in pairs], [b.high_rps for _, b in pairs])
     return None if highest is None or highest.blocks < len(pairs) else highest.high
