@@ -195,7 +195,8 @@ def test_a_name_that_is_not_known_here_does_not_keep_nginx_from_starting(nginx_f
     nginx_files.write_text(text)
     base = read_base(nginx, nginx_files)
     require_measurable(nginx, base, own_values(nginx, base.expanded, 1), CPUS, program)
-    measured = unresolved.with_resolvable(nginx, nginx.private(text, nginx.space().default(), (), CONTEXT))
+    private = nginx.private(text, nginx.space().default(), (), CONTEXT)
+    measured = unresolved.with_resolvable(nginx, private, unresolved.Names())
     assert "server 127.77.255.254:3000; server 127.0.0.1:9;" in measured
     assert named_in(measured)[0] == (
         "upstream b app.invalid:3000 at 127.77.255.254: its name does not resolve here"

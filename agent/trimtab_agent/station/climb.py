@@ -235,6 +235,7 @@ class Climb:
                 base=self._job.base,
                 upstream=None if self._upstream is None else self._upstream.address,
                 stands_for="" if wanted is None else wanted.stands_for,
+                names=equipment.names,
                 within=() if site.memory is None else site.memory.join_command,
                 address=self._load.server_address,
                 addresses=() if site.link is None else site.link.server_addresses,

@@ -11,6 +11,7 @@ from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.kernel.tuning import KernelTuning
 from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.server.unresolved import Names
 from trimtab_agent.stopping import StopSignal
 
 
@@ -19,7 +20,7 @@ class Equipment:
     """What is the same for all jobs.
 
     `httpd`, `load` and `upstream` are our own programs, `directory` is where configurations and logs go,
-    `leftovers` the journal of what must be taken away after a kill.
+    `leftovers` the journal of what must be taken away after a kill, `names` what upstreams are called.
     """
 
     httpd: Path
@@ -31,6 +32,7 @@ class Equipment:
     steering: Steering
     kernel: KernelTuning
     stop: StopSignal
+    names: Names
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.own_copies import with_readable
 from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
-from trimtab_agent.station.server.unresolved import with_resolvable
+from trimtab_agent.station.server.unresolved import Names, with_resolvable
 
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
@@ -48,7 +48,7 @@ def require_measurable(
             for key in make_certificates(certificates):
                 hand_over(key)
             context = replace(context, tls_directory=str(certificates))
-        text = with_resolvable(target, target.private(base.expanded, configuration, (), context))
+        text = with_resolvable(target, target.private(base.expanded, configuration, (), context), Names())
         if target.package is not None:
             text = with_readable(target, text, directory)
         file.write_text(text)

@@ -37,6 +37,7 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.load_source import OWN_LOAD, LoadSource
 from trimtab_agent.station.requirements import version_of_target
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
+from trimtab_agent.station.server.unresolved import Names
 from trimtab_agent.station.server.warnings_in_log import warning_in
 from trimtab_agent.station.site import Site, made_site
 from trimtab_agent.stopping import Stopped, StopSignal
@@ -77,6 +78,7 @@ class Station:
             steering=Steering(journal, agent.sysfs),
             kernel=KernelTuning(journal),
             stop=self._stop,
+            names=Names(),
         )
         self._made = ExitStack()
         self._site: tuple[WorkloadParameters, Site] | None = None
@@ -111,10 +113,18 @@ class Station:
     def prepare(
         self, workload: WorkloadParameters, on_progress: OnProgress = lambda _done, _total: None
     ) -> None:
-        """Makes ready what jobs with this workload need, which `carry_out` does otherwise.
+        """Makes ready what the jobs of a run with this workload need.
 
-        Raises SpecError, FileSetError, HostError, BinaryMissing, Stopped.
+        Names of upstreams are looked up anew from here on. Raises SpecError, FileSetError, HostError,
+        BinaryMissing, Stopped.
         """
+        self._equipment.names.forget()
+        self._make_site(workload, on_progress)
+
+    def _make_site(
+        self, workload: WorkloadParameters, on_progress: OnProgress = lambda _done, _total: None
+    ) -> None:
+        """What is served, unless the last job has had the same."""
         if self._site is not None and self._site[0] == workload:
             return
         self._leave_site()
@@ -143,7 +153,7 @@ class Station:
         load: LoadSource = OWN_LOAD,
     ) -> TrialReport:
         """Carries out a job and reports what became of it, whatever that is; `name` names its logs, `load`
-        drives it.
+        drives it. What it needs is made, unless that is ready.
 
         Raises SpecError when its memory does not suit its files, FileSetError when the files are gone,
         HostError and BinaryMissing when the machine lacks something, GeneratorsLost: none is a property of
@@ -152,7 +162,7 @@ class Station:
         started_at = datetime.now(UTC)
         version = self._version(job.target)
         try:
-            self.prepare(job.workload)
+            self._make_site(job.workload)
         except Stopped:
             return self._report(version, started_at, ABORTED)
         assert self._site is not None  # noqa: S101 - it has just been prepared

@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -57,7 +57,7 @@ from trimtab_agent.station.server.running_backend import (
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.station.server.status_page import StatusPage
 from trimtab_agent.station.server.status_query import StatusQuery
-from trimtab_agent.station.server.unresolved import with_resolvable
+from trimtab_agent.station.server.unresolved import Names, with_resolvable
 from trimtab_agent.station.warming import warm, warm_tables
 from trimtab_agent.stopping import Stopped, StopSignal
 
@@ -74,7 +74,8 @@ class ServerOrder:
     port of `address`, and on the same port of the `addresses`.  `base` is the user's own configuration file
     with its includes, if the server is to run with that.  `upstream` is the address of the server that it
     proxies to, unless a backend of its own answers there; it `stands_for` an upstream of `base`, if for one.
-    `leftovers` is where a directory for sockets is noted if `directory` lies too deep for them.
+    `leftovers` is where a directory for sockets is noted if `directory` lies too deep for them.  `names` are
+    those of upstreams, the same for all starts that are to be alike.
     """
 
     program: Path
@@ -91,6 +92,7 @@ class ServerOrder:
     base: str | None = None
     upstream: str | None = None
     stands_for: str = ""
+    names: Names = field(default_factory=Names)
 
 
 class TargetServer:
@@ -311,7 +313,7 @@ class TargetServer:
             tuned = changed_knobs(target, order.base, order.configuration, cpus)
             named = {*tuned, *target.parse(order.base, cpus)}
             text = target.private(order.base, order.configuration, named, context)
-            text = with_resolvable(target, text)
+            text = with_resolvable(target, text, order.names)
             if target.package is not None:
                 text = with_readable(target, text, self._directory)
         file.write_text(text)
