@@ -10,6 +10,7 @@ import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,12 @@ class BaseFile:
 
     def place(self, line: int) -> tuple[str, int]:
         """The file that a line of `expanded` stands in, and its number there; added lines come first."""
-        added = self.expanded.count("\n") - self.sources.whole.count("\n")
-        return self.sources.place(max(1, line - added))
+        return self.sources.place(max(1, line - self._added))
+
+    @cached_property
+    def _added(self) -> int:
+        """How many lines `expanded` begins with that are none of the user's."""
+        return self.expanded.count("\n") - self.sources.whole.count("\n")
 
 
 def text_of(recorded: Mapping[str, Any], configuration: Configuration) -> str | None:

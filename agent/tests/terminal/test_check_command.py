@@ -6,6 +6,7 @@ import pytest
 from trimtab_agent import checked_file
 from trimtab_agent.host.allowed import Machine
 from trimtab_tuner.checking.machine import Descriptors
+from trimtab_tuner.targets import sources
 
 MACHINE = Machine(
     cpus=2.0,
@@ -86,6 +87,50 @@ def test_file_that_cannot_be_read_is_bad_input(command, file):
     assert (code, "expected a configuration file, there is none" in errors) == (2, True)
     (file.parent / "sites/b.conf").write_text("server {\n  listen 80 }\n")
     assert command("check", str(file))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        (
+            "nginx.conf",
+            f"http {{\n{'a {' * 3000}{'}' * 3000}\n}}\n",
+            "line 2: expected at most 100 blocks in each other",
+        ),
+        ("h2o.conf", f"hosts: {'[' * 20_000}", "expected fewer lists and mappings in each other"),
+        ("h2o.conf", f"{'- ' * 20_000}a", "expected fewer lists and mappings in each other"),
+    ],
+)
+def test_blocks_without_end_are_bad_input(command, tmp_path, name, text, sentence):
+    """In one sentence, whoever reads the file: before a run too."""
+    file = tmp_path / name
+    file.write_text(text)
+    said = (2, "", f"trimtab: {file}: {sentence}\n")
+    assert command("check", str(file)) == said
+    target = name.partition(".")[0]
+    assert command("tune", "--dry-run", "--target", target, "--base", str(file), "--var", str(tmp_path))[::2] == (
+        2,
+        said[2],
+    )
+
+
+def test_a_large_file_is_looked_through_once(command, tmp_path, monkeypatch):
+    """However much is found in it: its text and its lines are gone through as often as of a small one."""
+    monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)
+    gone_through = []
+    for name in ("unmarked", "_parts"):
+        whole = getattr(sources, name)
+        monkeypatch.setattr(sources, name, lambda text, whole=whole: gone_through.append(text) or whole(text))
+    often = []
+    for sites in (2, 300):
+        file = tmp_path / "nginx.conf"
+        file.write_text(f"events {{}}\nhttp {{\n{'server { listen 80 backlog=4096; }\n' * sites}}}\n")
+        gone_through.clear()
+        _, output, _ = command("check", str(file))
+        assert f"{file}: {sites} contradictions." in output
+        assert f"{file}:{sites + 2}: warning: listen 80 backlog=4096" in output
+        often.append(len(gone_through))
+    assert often[0] == often[1]
 
 
 def test_check_changes_nothing(command, file):

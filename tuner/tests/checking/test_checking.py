@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from trimtab_tuner.checking import check, files
 from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
-from trimtab_tuner.checking.statements import read
+from trimtab_tuner.checking.statements import Statement, read
 from trimtab_tuner.targets import TARGETS
 
 # A machine with four CPUs that grants what most files want.
@@ -338,3 +338,32 @@ def test_lines_of_long_files_are_found_in_time_that_grows_with_the_file():
     text = "\n".join(f"Define A{n} b" for n in range(5_000)) + "\n"
     statements = read(TARGETS["apache"], text).statements
     assert [each.line for each in statements] == list(range(1, 5_001))
+
+
+class Counted(tuple[Statement, ...]):
+    """Statements that count how often they are gone through."""
+
+    times = 0
+
+    def __iter__(self):
+        Counted.times += 1
+        return super().__iter__()
+
+
+def test_every_rule_goes_through_a_large_file_as_often_as_through_a_small_one():
+    """Or fourteen thousand sites would take as many times as long each."""
+    times = []
+    site = (
+        "upstream a{0} {{ server b{0}; }}\nupstream k{0} {{ server b{0}; keepalive 9; }}\n"
+        "server {{ listen 80 backlog=9999; root /srv; access_log /var/log/nginx/$host;\n"
+        "open_file_cache max=9999; location / {{ proxy_pass http://a{0}; }}\n"
+        "location /k {{ proxy_pass http://k{0}; }} }}\n"
+    )
+    for sites in (2, 40):
+        text = "".join(map(site.format, range(sites)))
+        file = read(TARGETS["nginx"], f"events {{}}\nhttp {{ sendfile on;\n{text}}}\n")
+        Counted.times = 0
+        found = check(replace(file, statements=Counted(file.statements)), replace(at("nfs"), somaxconn=128))
+        assert len(found) >= 6 * sites
+        times.append(Counted.times)
+    assert times[0] == times[1]

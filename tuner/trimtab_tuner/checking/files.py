@@ -73,16 +73,18 @@ def _sendfile(file: ServerFile) -> Statement | None:
 
 def kept_open(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
     """Files that are kept open are served as they were; missing ones stay missing."""
+    shared = sorted(
+        {
+            f"{root.first} is on {kind}"
+            for root in _roots(file)
+            if (kind := machine.paths.get(root.first)) in LYING
+        }
+    )
     for cache in file.named("open_file_cache"):
         if cache.first == "off":
             continue
         valid = file.last("open_file_cache_valid")
         after_s = 60 if valid is None else _seconds(valid.first)
-        shared = sorted(
-            f"{root.first} is on {kind}"
-            for root in _roots(file)
-            if (kind := machine.paths.get(root.first)) in LYING
-        )
         if after_s > STALE_S or shared:
             yield contradiction(
                 "open-file-cache-goes-stale",

@@ -5,8 +5,9 @@ are those of the whole text, with includes filled in.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.behind import Upstream
@@ -66,9 +67,26 @@ class ServerFile:
         """The statements with one of these names, in their order."""
         return (statement for statement in self.statements if statement.name in names)
 
+    def nearest(self, at: Statement, name: str) -> Sequence[Statement]:
+        """Those with that name in the innermost block around a statement that has any."""
+        around = (at.around[:depth] for depth in range(len(at.around), -1, -1))
+        return next((found for each in around if (found := self._inside.get((name, each[-1:])))), ())
+
+    @cached_property
+    def _inside(self) -> dict[tuple[str, tuple[Statement, ...]], list[Statement]]:
+        """The statements by name and the block right around them."""
+        found: dict[tuple[str, tuple[Statement, ...]], list[Statement]] = {}
+        for each in self.statements:
+            found.setdefault((each.name, each.around[-1:]), []).append(each)
+        return found
+
+    @cached_property
+    def _last(self) -> dict[str, Statement]:
+        return {each.name: each for each in self.statements}
+
     def last(self, name: str) -> Statement | None:
         """The last with that name: where a setting may stand once, the one in force."""
-        return next((each for each in reversed(self.statements) if each.name == name), None)
+        return self._last.get(name)
 
     def number(self, name: str, otherwise: int) -> int:
         """The number that the last with that name says; what the server does without it, or with a word."""

@@ -19,7 +19,9 @@ def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradict
         for upstream in kept.around[-1:]
         if upstream.name == "upstream" and kept.number != 0
     }
-    upstreams = {each.first for each in file.named("upstream")}
+    upstreams: dict[str, Statement] = {}
+    for each in file.named("upstream"):
+        upstreams.setdefault(each.first, each)
     told = set()
     for passed in file.named("proxy_pass"):
         name = passed.first.partition("://")[2].partition("/")[0]
@@ -47,7 +49,7 @@ def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradict
             yield contradiction(
                 "upstream-without-keepalive",
                 "note",
-                next(each for each in file.named("upstream") if each.first == name),
+                upstreams[name],
                 f"upstream {name} keeps no connections: each request that is handed on makes one, and leaves "
                 "a port in TIME_WAIT.",
                 _SOURCE,
@@ -89,20 +91,12 @@ def _too_many(file: ServerFile, keeping: Iterable[Statement]) -> Iterator[Contra
 
 def _in_force(file: ServerFile, at: Statement, name: str, *values: str) -> bool:
     """Whether the nearest such directive around has one of these values."""
-    for depth in range(len(at.around), -1, -1):
-        found = [each for each in file.named(name) if each.around == at.around[:depth]]
-        if found:
-            return found[-1].first in values
-    return False
+    return any(each.first in values for each in file.nearest(at, name)[-1:])
 
 
 def _empties_connection(file: ServerFile, at: Statement) -> bool:
     """Whether the nearest block with headers sets Connection to nothing, or to a variable that may be so."""
-    for depth in range(len(at.around), -1, -1):
-        headers = [each for each in file.named("proxy_set_header") if each.around == at.around[:depth]]
-        if headers:
-            return any(
-                each.first.lower() == "connection" and (each.arguments[1:] in ((), ("",)) or "$" in each.said)
-                for each in headers
-            )
-    return False
+    return any(
+        each.first.lower() == "connection" and (each.arguments[1:] in ((), ("",)) or "$" in each.said)
+        for each in file.nearest(at, "proxy_set_header")
+    )

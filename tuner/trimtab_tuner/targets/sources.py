@@ -8,6 +8,7 @@ pieces: the text of each file, with its includes as they were.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from trimtab_tuner.targets.base import RenderError
@@ -31,7 +32,7 @@ class Sources:
     files: tuple[tuple[str, str], ...]
     directives: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def whole(self) -> str:
         """The text that the server reads, without the marks."""
         return unmarked(self.marked)
@@ -59,14 +60,22 @@ class Sources:
 
     def place(self, line: int) -> tuple[str, int]:
         """The file in which a line of the whole stands, and its number there; both count from 1."""
+        places, behind_the_last = self._places
+        return places.get(line, behind_the_last)
+
+    @cached_property
+    def _places(self) -> tuple[dict[int, tuple[str, int]], tuple[str, int]]:
+        """What `place` says of each line of the whole, and of those behind the last."""
+        places: dict[int, tuple[str, int]] = {}
         at = 1
         lines = [(0, 1)]  # of the files around, the innermost last: number, and line that is next
         for mark, said in _parts(self.marked):
             own = said.removesuffix("\n") if mark is not None and mark["what"] == "end" else said
             number, next_line = lines.pop()
             breaks = own.count("\n")
-            if at <= line < at + breaks or (line == at + breaks and own.rpartition("\n")[2].strip()):
-                return self.files[number][0], next_line + line - at
+            path, more = self.files[number][0], own.rpartition("\n")[2].strip() != ""
+            for further in range(breaks + more):
+                places.setdefault(at + further, (path, next_line + further))
             lines.append((number, next_line + breaks))
             at += breaks
             if mark is not None and mark["what"] == "end":
@@ -74,7 +83,7 @@ class Sources:
                 lines.pop()
             elif mark is not None and mark["what"] == "file":
                 lines.append((int(mark["number"]), 1))
-        return self.files[0][0], lines[0][1]
+        return places, (self.files[0][0], lines[0][1])
 
     def _pieces(self, changed: str) -> Iterator[tuple[int, str]]:
         """The text of each file by its number, as often as it is included; the user's own last."""

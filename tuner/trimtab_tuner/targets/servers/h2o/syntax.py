@@ -35,6 +35,8 @@ def commands(text: str) -> list[Command]:
         root = yaml.YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         raise RenderError(" ".join(str(error).split())) from error
+    except RecursionError as error:  # ruamel.yaml calls itself for each
+        raise RenderError("expected fewer lists and mappings in each other") from error
     if root is None:
         return []
     if not isinstance(root, yaml.MappingNode) or in_braces(root):

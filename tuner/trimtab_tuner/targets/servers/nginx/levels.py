@@ -34,16 +34,19 @@ def level(tree: list[Directive], name: str) -> Level:
     inner = [(directive, above) for directive, above in told if len(above) > 1]
     users = _users(tree, name)
     # What stands below a user holds for a part of it only.
-    deciding = [(directive, above) for directive, above in inner if any(above[-1] in user for user in users)]
+    blocks = {id(block) for user in users for block in user}
+    deciding = [(directive, above) for directive, above in inner if id(above[-1]) in blocks]
     alike = len({tuple(directive.arguments) for directive, _ in deciding}) == 1
-    if alike and all(any(above[-1] in user for _, above in deciding) for user in users):
+    around = {id(above[-1]) for _, above in deciding}
+    if alike and all(any(id(block) in around for block in user) for user in users):
         places = [directive for directive, _ in deciding]
         if name.startswith("proxy_"):
             said = places[0].arguments
             places = [directive for directive, _ in told if directive.arguments == said]
     else:
         places = outer
-    return Level(places, [directive for directive, _ in inner if directive not in places])
+    changed = {id(directive) for directive in places}
+    return Level(places, [directive for directive, _ in inner if id(directive) not in changed])
 
 
 def answers(server: Directive) -> bool:

@@ -32,6 +32,7 @@ _ESCAPED = re.compile(r"""\\(["'\\trn])""")
 _SIGNS = {"t": "\t", "r": "\r", "n": "\n"}
 _BREAK = re.compile("\n")
 _LUA_BLOCK = "_by_lua_block"
+MOST_NESTED = 100  # blocks in each other; people write five
 # Blocks whose lines are data, whatever their first word is.
 _DATA = {"charset_map", "geo", "map", "split_clients", "types"}
 
@@ -79,6 +80,10 @@ def parse(text: str) -> list[Directive]:
             stack[-1].append(directive)
             words = []
             if value == "{":
+                if len(open_blocks) == MOST_NESTED:
+                    raise RenderError(
+                        f"line {directive.line}: expected at most {MOST_NESTED} blocks in each other"
+                    )
                 directive.block, directive.body_start = [], end
                 stack.append(directive.block)
                 open_blocks.append(directive)
