@@ -8,7 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trimtab_agent.base_file import read_base
 from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.editing import own_of_all
 
 LIMIT_S = 60
 
@@ -53,6 +56,24 @@ def test_nginx_includes_the_files_that_we_follow(tmp_path):
     base = read_base(TARGETS["nginx"], file)
     assert sorted(path for path, _ in base.sources.files) == sorted(theirs)
     assert len(theirs) == 7
+
+
+def test_nginx_takes_logs_that_are_gathered(tmp_path):
+    """With and without a format, a condition or a time of their own; several into one file."""
+    nginx = TARGETS["nginx"]
+    text = (
+        "events {}\nhttp { log_format own $uri; map $uri $logged { default 1; }\n"
+        "access_log /v/a.log; server { listen 80; access_log /v/b.log own if=$logged; access_log /v/a.log; }\n"
+        "server { listen 81; access_log /v/c.log own flush=1m buffer=1m; access_log /v/$host.log own; } }\n"
+    )
+    with HeldPorts() as held:
+        listen = f"{ADDRESS}:{held.take()}"
+    context = RenderContext(root=str(tmp_path), listen=(listen,), prefix=str(tmp_path))
+    file = tmp_path / "nginx.conf"
+    for size in (65_536, 0):
+        configuration = {**own_of_all(nginx, text, 1), "access_log_buffer": size}
+        file.write_text(nginx.private(text, configuration, ["access_log_buffer"], context))
+        said_by("nginx", "-t", "-q", "-e", "stderr", "-p", str(tmp_path), "-c", str(file))
 
 
 def test_apache_includes_the_files_that_we_follow(tmp_path):

@@ -80,6 +80,24 @@ def test_a_knob_that_is_kept_stays_as_it_is_in_the_file(nginx_files):
         assert refusal.value.field == "keep"
 
 
+def test_how_much_of_an_access_log_is_gathered_is_tuned_where_somebody_asks(nginx_files):
+    """Before, it is told what that costs; a file without such a log has no such knob."""
+    plain = check(RunSpec(target="nginx", base=str(nginx_files)))
+    assert plain.space.fixed["access_log_buffer"] == 0
+    lines = in_words(plain.told())
+    cost = next(line for line in lines if line.startswith(f"- {nginx_files}:6: access_log /var/log/a.log "))
+    assert lines[lines.index(cost) - 1] == "Access logs, which stay on:"
+    assert "Lines then come up to 5 s later, and those that are gathered are lost if nginx is killed" in cost
+    asked = {"access_log_buffer": {"choices": (0, 65_536)}}
+    plan = check(RunSpec(target="nginx", base=str(nginx_files), knobs=asked))
+    assert plan.space.free[-1].choices == (0, 65_536)
+    assert "access_log_buffer (now 0)" in in_words(plan.told())[1]
+    nginx_files.write_text(nginx_files.read_text().replace("access_log /var/log/a.log", "access_log off"))
+    assert "access_log_buffer" not in check(RunSpec(target="nginx", base=str(nginx_files))).space.default()
+    with pytest.raises(SpecError, match="access_log_buffer: no such knob"):
+        check(RunSpec(target="nginx", base=str(nginx_files), knobs=asked))
+
+
 def test_an_exception_from_what_is_not_tuned_is_not_told(nginx_files):
     """It is as it was."""
     told = check(RunSpec(target="nginx", base=str(nginx_files), knobs={"sendfile": {"fixed": "on"}})).told()

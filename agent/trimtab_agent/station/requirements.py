@@ -10,6 +10,7 @@ from trimtab_tuner.judging.second_objective import needs_limit
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.access_logs import with_logs
 from trimtab_tuner.targets.backends import with_backend
 from trimtab_tuner.targets.base import RenderError, Target, space_of
 from trimtab_tuner.targets.common_knobs import with_proxying
@@ -194,11 +195,11 @@ def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJo
         # Nothing is fixed for a job; the user's own values count as defaults, which may be unusual.
         defaults = space.default() if job.base is None else own_values(target, job.base, cpus)
         space = for_workload(space.with_defaults(defaults), target, job.workload.definition)
-        space = space.model_copy(update={"fixed": {}})
         if job.base is not None:
             _refuse_told(target, job.base)
             own = {**own_tls(target, job.base), **own_proxying(target, job.base)}
-            space = space.with_defaults(own)
+            space = with_logs(space.with_defaults(own), target.log_knobs, target.parse_log(job.base))
+        space = space.model_copy(update={"fixed": {}})
         if of_kernel := kernel_part(job.configuration):
             names = with_siblings(of_kernel)
             space = with_kernel(space, kernel().knobs(names), free=names)

@@ -14,7 +14,8 @@ from trimtab_tuner.certainty.standing import standings
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.editing import own_of_all
+from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.telling.people import in_words
 from trimtab_tuner.telling.two_files import judged, with_file
 
@@ -32,7 +33,8 @@ class FileComparison(InBlocks):
 
     def __init__(self, run: records.Run, settings: RunSettings, space: Space, history: History) -> None:
         cpus = len(run.layout["server"])
-        values = own_values(TARGETS[run.target], run.base["new"]["expanded"], cpus)
+        own = own_of_all(TARGETS[run.target], run.base["new"]["expanded"], cpus)
+        values = {k.name: own[k.name] for k in space.knobs if k.name in own and k.name != KEY.name}
         files = (space.default(), with_file(space, values))
         super().__init__(run, history, files, settings.confirmation_repeats)
         self._most_loss = settings.most_loss

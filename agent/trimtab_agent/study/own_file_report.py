@@ -19,13 +19,14 @@ from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE, UNRESOLVED
 
-Kind = Literal["changed", "runs", "missing", "corrected", "stays", "comment"]
+Kind = Literal["changed", "runs", "missing", "corrected", "log", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
     "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
     "runs": "The measured server runs or loads this too:",
     "missing": "Upstreams that are not there; requests that your sites hand on to them fail in what is "
     "measured too, and the workload asks nothing of them:",
     "corrected": "In place of these values your server takes others:",
+    "log": "Access logs, which stay on:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
 }

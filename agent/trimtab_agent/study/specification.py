@@ -20,6 +20,7 @@ from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.access_logs import with_logs
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space_of
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kernel import NAMES, with_kernel, with_siblings, worth_freeing
@@ -352,10 +353,13 @@ def _measurable(target: Target, base: BaseFile, cpus: int) -> Configuration:
 
 
 def _begun_with(space: Space, target: Target, base: BaseFile) -> Space:
-    """The space with what the user's file says of proxying, and without the values that it rules out."""
+    """The space with what the user's file says of proxying, with the knobs of its access logs, and without
+    the values that it rules out.
+    """
     knobs = {knob.name for knob in space.knobs}
     try:
         space = space.with_defaults(target.parse_proxy(base.expanded))
+        space = with_logs(space, target.log_knobs, target.parse_log(base.expanded))
         for name, values in target.refused(base.expanded).items():
             if name in knobs:
                 space = space.without(name, values)

@@ -50,6 +50,12 @@ def check(rows, knobs, free):
         assert row.endswith(f"| {knob.help} |")
 
 
+@pytest.mark.parametrize("name", [name for name, target in TARGETS.items() if target.log_knobs])
+def test_every_knob_of_access_logs_is_documented_as_it_is(name):
+    """None is tuned without being asked for."""
+    check(rows_of(f"{name} with an access log"), TARGETS[name].log_knobs, ())
+
+
 @pytest.mark.parametrize("name", [name for name, target in TARGETS.items() if target.proxy_knobs])
 def test_every_knob_of_proxying_is_documented_as_it_is(name):
     """Bold if it is tuned where the workload proxies."""

@@ -222,7 +222,7 @@ class Target(Protocol):
     tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
     mean to other servers, and `verify_live` has for a knob the command that shows what a running server does
     with it. From a user's own file `parse_tls` reads what `parse` leaves out, as `parse_proxy` does of
-    proxying. `http2` says whether and how it can serve a workload of HTTP/2.
+    proxying, and `parse_log` of the `log_knobs`, which only such a file has. `http2` says whether and how it can serve a workload of HTTP/2.
 
     A user's own file is dealt with by `includes`, `rooted`, `changed` and `private`. `changed` makes what the
     user gets back: tuned settings replaced or added, every other byte as it was. `private` makes what is
@@ -262,6 +262,11 @@ class Target(Protocol):
     @property
     def proxy_free(self) -> Sequence[str]:
         """The names of those that are tuned by default."""
+        ...
+
+    @property
+    def log_knobs(self) -> Sequence[Knob]:
+        """The knobs of access logs."""
         ...
 
     @property
@@ -323,6 +328,10 @@ class Target(Protocol):
 
     def parse_proxy(self, text: str) -> Configuration:
         """The knobs of proxying that a user's file sets. Raises RenderError."""
+        ...
+
+    def parse_log(self, text: str) -> Configuration:
+        """The knobs of access logs that a user's file has a log for, with its values. Raises RenderError."""
         ...
 
     def includes(self, text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:

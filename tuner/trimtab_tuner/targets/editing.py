@@ -53,9 +53,15 @@ def own_proxying(target: Target, text: str) -> Configuration:
     return {**{knob.name: knob.default for knob in target.proxy_knobs}, **target.parse_proxy(text)}
 
 
+def own_of_all(target: Target, text: str, cpus: int) -> Configuration:
+    """What a file makes of all of these, and of its access logs, whatever the workload is."""
+    own = {**own_values(target, text, cpus), **own_tls(target, text), **own_proxying(target, text)}
+    return {**own, **target.parse_log(text)}
+
+
 def changed_knobs(target: Target, text: str, configuration: Configuration, cpus: int) -> tuple[str, ...]:
     """The knobs in which a configuration differs from the file."""
-    own = {**own_values(target, text, cpus), **own_tls(target, text), **own_proxying(target, text)}
+    own = own_of_all(target, text, cpus)
     own[KEY.name] = configuration.get(KEY.name, KEY.default)  # the certificates stay as they are
     # What the file has no knob of is that of a program behind the server, or of the kernel.
     return tuple(name for name, value in configuration.items() if name in own and own[name] != value)

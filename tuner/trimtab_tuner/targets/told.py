@@ -21,12 +21,13 @@ class Told(NamedTuple):
     """One thing to be told of a line of the file.
 
     `refused`: the file cannot be run privately. `runs`: a program, or code, that the measured instance runs
-    too. `corrected`: a value in whose place the server takes another. `stays`: an exception from a knob, in
-    which its tuned value does not apply. `comment`: somebody has written beside a knob that it is not to be
+    too. `corrected`: a value in whose place the server takes another. `log`: what a log costs, and what it
+    would to have it cheaper. `stays`: an exception from a knob, in which its tuned value does not apply.
+    `comment`: somebody has written beside a knob that it is not to be
     touched.
     """
 
-    kind: Literal["refused", "runs", "stays", "corrected", "comment"]
+    kind: Literal["refused", "runs", "stays", "corrected", "log", "comment"]
     line: int
     text: str
 

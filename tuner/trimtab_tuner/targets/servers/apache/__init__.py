@@ -2,11 +2,14 @@
 them in `rendering.py`, a user's file in `editing.py`, a second server beside production in `beside.py`.
 """
 
+from collections.abc import Sequence
+
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.protocols import ProtocolName
-from trimtab_tuner.space import AtMost, Space
+from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
+from trimtab_tuner.targets.access_logs import no_logs
 from trimtab_tuner.targets.assignments import last_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
@@ -67,6 +70,7 @@ class ApacheTarget:
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
+    log_knobs: Sequence[Knob] = ()
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE
     beside = BESIDE
@@ -146,6 +150,7 @@ class ApacheTarget:
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(proxying.upstreams)
     upstream_log = staticmethod(no_upstream_log)
+    parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

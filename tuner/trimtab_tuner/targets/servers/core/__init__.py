@@ -14,6 +14,7 @@ from trimtab_tuner import affinity
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
+from trimtab_tuner.targets.access_logs import no_logs
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
@@ -68,6 +69,7 @@ class CoreTarget:
     serves_php = False
     worker_title = ""
     tls_knobs: Sequence[Knob] = ()
+    log_knobs: Sequence[Knob] = ()
     proxy_knobs: Sequence[Knob] = ()
     proxy_free: Sequence[str] = ()
     http2 = None
@@ -152,6 +154,7 @@ class CoreTarget:
     reads = staticmethod(nothing_read)
     upstreams = staticmethod(no_upstreams)
     upstream_log = staticmethod(no_upstream_log)
+    parse_log = staticmethod(no_logs)
 
     def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:
         """With a `user`, processes that share the master's descriptors would have its rights."""

@@ -15,6 +15,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
+from trimtab_tuner.targets.access_logs import no_logs
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
@@ -185,6 +186,7 @@ class H2oTarget:
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
+    log_knobs: Sequence[Knob] = ()
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE
     http2 = HTTP2
@@ -260,6 +262,7 @@ class H2oTarget:
     reads = staticmethod(private.reads)
     upstreams = staticmethod(upstreams.upstreams)
     upstream_log = staticmethod(no_upstream_log)
+    parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
 
     def changed(

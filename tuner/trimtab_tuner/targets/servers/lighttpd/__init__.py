@@ -2,10 +2,13 @@
 (`editing.py`, `private.py` for what is measured), a second server beside production (`beside.py`).
 """
 
+from collections.abc import Sequence
+
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.protocols import ProtocolName
-from trimtab_tuner.space import Space
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets.access_logs import no_logs
 from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, no_upstream_log, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
@@ -39,6 +42,7 @@ class LighttpdTarget:
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
+    log_knobs: Sequence[Knob] = ()
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE
     http2 = Http2()  # spoken without being told; it has no settings
@@ -87,6 +91,7 @@ class LighttpdTarget:
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(upstreams.upstreams)
     upstream_log = staticmethod(no_upstream_log)
+    parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

@@ -14,6 +14,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
+from trimtab_tuner.targets.access_logs import no_logs
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
@@ -107,6 +108,7 @@ class MariadbTarget:
     serves_php = False
     worker_title = ""
     tls_knobs: tuple[Knob, ...] = ()
+    log_knobs: Sequence[Knob] = ()
     proxy_knobs: Sequence[Knob] = ()
     proxy_free: Sequence[str] = ()
     http2 = None
@@ -163,6 +165,7 @@ class MariadbTarget:
     reads = staticmethod(nothing_read)
     upstreams = staticmethod(no_upstreams)
     upstream_log = staticmethod(no_upstream_log)
+    parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
 
     def changed(

@@ -1,6 +1,6 @@
 """The target `nginx`: knobs (`knobs.py`), a file made from them (`rendering.py`), a user's file
-(`editing.py`, `private.py` for what is measured, `files.py` for those that it names), a second server beside
-production (`beside.py`).
+(`editing.py`, `logs.py` for its logs, `private.py` for what is measured, `files.py` for those that it names),
+a second server beside production (`beside.py`).
 
 The rendered file stands alone and writes nowhere but under the context's prefix, so any user may start it.
 """
@@ -19,6 +19,7 @@ from trimtab_tuner.targets.servers.nginx import (
     editing,
     files,
     levels,
+    logs,
     private,
     proxying,
     rendering,
@@ -61,6 +62,7 @@ class NginxTarget:
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE
     http2 = HTTP2
+    log_knobs = (logs.BUFFER,)
     beside = BESIDE
     equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
@@ -107,6 +109,7 @@ class NginxTarget:
     reads = staticmethod(files.reads)
     upstreams = staticmethod(upstreams.upstreams)
     upstream_log = staticmethod(standing_in.upstream_log)
+    parse_log = staticmethod(logs.parse)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an nginx.conf sets, but for those of TLS and HTTP/2.

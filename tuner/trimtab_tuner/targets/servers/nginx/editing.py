@@ -7,7 +7,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
 from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
-from trimtab_tuner.targets.servers.nginx import levels, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx import levels, logs, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -49,6 +49,8 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
         edits.append(_insertion(text, tree, block, new))
     if LISTEN_OPTIONS & set(knobs):
         edits += _listen_edits(tree, configuration, knobs)
+    if logs.BUFFER.name in knobs:
+        edits += logs.edits(tree, configuration)
     return apply(text, [*edits, *proxying.edits(text, tree, configuration, knobs)])
 
 
@@ -68,6 +70,10 @@ def excerpt(configuration: Configuration, knobs: Collection[str], context: Rende
     if LISTEN_OPTIONS & set(knobs):
         options = rendering.listen_options(configuration).strip()
         parts.append((("backlog", "reuseport"), f"# options of listen: {options}\n"))
+    if logs.BUFFER.name in knobs:
+        size = int(configuration[logs.BUFFER.name])
+        said = logs.options(size) if size else "neither buffer nor flush"
+        parts.append(((logs.BUFFER.name,), f"# options of access_log, behind path and format: {said}\n"))
     return parts
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from trimtab_tuner.targets.servers.nginx import levels, syntax
+from trimtab_tuner.targets.servers.nginx import levels, logs, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 from trimtab_tuner.targets.told import Told
@@ -45,6 +45,7 @@ def told(text: str) -> Iterator[Told]:
         for directive in levels.level(tree, name).exceptions if block == "http" else ():
             said = " ".join((directive.name, *directive.arguments))
             yield Told("stays", directive.line, f"{said} stays: a tuned {name} does not apply there")
+    yield from logs.told(tree)
 
 
 def _fragment(tree: list[Directive]) -> Told | None:
