@@ -62,6 +62,25 @@ def test_values_of_the_file_are_the_defaults_of_the_run(nginx_files):
     assert "sendfile" not in {knob.name for knob in space.free}
 
 
+def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
+    """Apache reads all files in it; nginx and lighttpd end with an error."""
+    folder = nginx_files.parent / "conf.d"
+    for name, line in (("nginx", "include conf.d;"), ("nginx", "include c*;"), ("lighttpd", 'include "conf.d"')):
+        file = nginx_files.parent / TARGETS[name].file_name
+        file.write_text(f"{line}\n")
+        with pytest.raises(SpecError) as refusal:
+            read_base(TARGETS[name], file)
+        assert refusal.value.sentence.endswith(
+            f"{folder} is a directory, which {name} refuses; expected files, such as {folder}/*.conf"
+        )
+    file = nginx_files.parent / "apache2.conf"
+    for each in folder.iterdir():
+        each.write_text("# ours\n")
+    file.write_text(f"Listen 80\nInclude {folder}\n")
+    base = read_base(TARGETS["apache"], file)
+    assert [path for path, _ in base.sources.files[1:]] == [str(folder / "a.conf"), str(folder / "b.conf")]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

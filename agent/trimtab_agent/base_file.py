@@ -239,7 +239,7 @@ def _output(command: str, file: Path, reading: _Reading) -> str:
 
 
 def _matching(target: Target, include: Include, file: Path, directory: Path) -> list[Path]:
-    """The files that an include names, in the order of their names; a directory stands for all in it."""
+    """The files that an include names, in the order of their names."""
     pattern = include.pattern
     if "$" in pattern:
         beside = target.environment_file
@@ -249,6 +249,13 @@ def _matching(target: Target, include: Include, file: Path, directory: Path) -> 
         raise SpecError("base", f"{file}: include {pattern}: expected {expected}")
     whole = directory / pattern
     found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
+    folder = None if include.takes_directories else next((one for one in found if one.is_dir()), None)
+    if folder is not None:
+        raise SpecError(
+            "base",
+            f"{file}: include {pattern}: {folder} is a directory, which {target.name} refuses; expected "
+            f"files, such as {folder}/*.conf",
+        )
     try:
         files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
     except OSError as error:

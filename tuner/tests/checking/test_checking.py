@@ -139,6 +139,8 @@ FIRING = {
         MACHINE,
         3,
     ),
+    "not-a-number": ("h2o", "hosts:\n  a: {}\nnum-threads: -1\n", MACHINE, 3),
+    "set-twice": ("h2o", "num-threads: 2\nhosts:\n  a: {}\nnum-threads: 3\n", MACHINE, 4),
     "sysctl-set-twice": ("nginx", "events {}\n", TWICE, 3),
     "sysctl-not-in-force": (
         "nginx",
@@ -249,6 +251,15 @@ SILENT = {
             MACHINE,
         ),
     ),
+    "not-a-number": (
+        ("h2o", 'num-threads: "2"\nmax-connections: !env MOST\nhosts:\n  num-threads: {}\n', MACHINE),
+        ("lighttpd", "var.n = 9\nserver.max-fds = n\nserver.max-worker = 2 + var.n\n", MACHINE),
+        ("lighttpd", 'server.max-worker = env.WORKERS\nserver.max-connections = "9"\n', MACHINE),
+    ),
+    "set-twice": (
+        ("h2o", "num-threads: 2\nlisten: 80\nlisten: 81\nhosts:\n  a: {max-connections: 1}\n", MACHINE),
+        ("h2o", "hosts:\n  a: {num-threads: 1}\n  b: {num-threads: 2}\n", MACHINE),
+    ),
     "sysctl-set-twice": (("nginx", "events {}\n", ONCE),),
     "sysctl-not-in-force": (
         ("nginx", "events {}\n", ONCE),
@@ -279,6 +290,17 @@ def test_fewer_workers_than_threads_are_raised_to_those_of_one_process():
     """Apache lowers what is no multiple, but never to none."""
     (said,) = found("apache", apache("MaxRequestWorkers 10"), MACHINE)
     assert "Apache raises it to 25." in said.sentence
+
+
+def test_words_of_lighttpd_in_place_of_numbers_are_told_unless_they_are_set_somewhere():
+    """Whichever number it is."""
+    text = 'server.max-fds = "x"\nserver.max-keep-alive-idle = var.later\n'
+    own = [each for each in found("lighttpd", text, MACHINE) if each.rule == "not-a-number"]
+    assert [each.sentence for each in own] == [
+        "server.max-fds takes a whole number, and here it is x.",
+        "server.max-keep-alive-idle takes a whole number, and here it is var.later.",
+    ]
+    assert "lighttpd -tt -f FILE says what the server makes of it" in own[0].suggestion
 
 
 @pytest.mark.parametrize("rule", SILENT)

@@ -76,6 +76,10 @@ def test_what_runs_in_the_measured_server_too_is_named():
     text = "load_module a.so;\nenv B;\nevents {}\nhttp {\n init_by_lua_block { a = 1 } }"
     assert [each.partition(":")[0] for each in told("nginx", text, "runs")] == ["1", "2", "5"]
     assert told("apache", f"{APACHE}Define A /b", "runs")[-1].startswith("3: Define A /b")
+    many = f"{APACHE}LoadModule status_module s.so\n<IfModule x>\nLoadModule a_module a.so\n</IfModule>\n"
+    assert told("apache", many, "runs") == [
+        "2: LoadModule mpm_event_module, status_module, a_module: the measured server loads the same"
+    ]
 
 
 def test_a_limit_on_clients_that_holds_for_the_workload_too_is_named():

@@ -16,6 +16,8 @@ Rule = Callable[[ServerFile, Machine], Iterator[Contradiction]]
 
 RULES: tuple[Rule, ...] = (
     language.misplaced,
+    language.no_number,
+    language.set_twice,
     limits.descriptors,
     limits.accept_queue,
     limits.workers,

@@ -189,7 +189,8 @@ class Include:
     """A file, or a pattern of files, whose text stands for the text from `start` to `end`.
 
     `pattern` is as it stands in the file, but for variables that are known; with `optional` no file need
-    match. With `is_command` it is one for a shell, of which the output is meant.
+    match. With `takes_directories` one that matches stands for all files in it; other servers refuse it. With
+    `is_command` it is one for a shell, of which the output is meant.
     """
 
     start: int
@@ -197,6 +198,7 @@ class Include:
     pattern: str
     optional: bool
     is_command: bool = False
+    takes_directories: bool = False
 
 
 Excerpt = Sequence[tuple[Sequence[str], str]]

@@ -36,7 +36,7 @@ def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]
         known, place = variables.defined(text[place : m.start()], known), m.end()
         pattern = variables.filled(m[2], known)
         optional = m[1].lower() == "includeoptional" or "*" in pattern
-        found.append(Include(m.start(), m.end(), pattern, optional))
+        found.append(Include(m.start(), m.end(), pattern, optional, takes_directories=True))
     return found
 
 

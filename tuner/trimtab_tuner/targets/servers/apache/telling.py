@@ -29,9 +29,9 @@ def told(text: str) -> Iterator[Told]:
     lines = list(syntax.walk(text))
     yield from _fragment(text, lines)
     yield from _other_mpm(text, lines)
+    modules = [line for line in lines if line.name == "loadmodule" and line.words]
     for line in lines:
         number, said = line_of(text, line.start), " ".join(line.text.split())
-        first = line.words[0].text if line.words else ""
         if _PERL.fullmatch(line.name):
             yield Told("refused", number, f"{said}: {_unseen('Perl')}")
         elif (
@@ -45,8 +45,9 @@ def told(text: str) -> Iterator[Told]:
             yield Told("refused", number, f"{said}: {_unseen('this program')}")
         elif line.name == "define" and len(line.words) == 2:
             yield Told("runs", number, f"{said}: the same in the measured server")
-        elif line.name == "loadmodule":
-            yield Told("runs", number, f"LoadModule {first}: the measured server loads it too")
+        elif line in modules[:1]:
+            names = ", ".join(each.words[0].text for each in modules)
+            yield Told("runs", number, f"LoadModule {names}: the measured server loads the same")
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
     yield from _corrected(text)
