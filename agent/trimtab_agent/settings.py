@@ -87,6 +87,11 @@ class AgentSettings(BaseSettings):
         description="Configuration files of this machine with which a run may be started in the browser, "
         "separated by commas: absolute paths. Commands on the machine need no such list.",
     )
+    sites: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Directories of this machine whose files a run started in the browser may have served, "
+        "separated by commas: absolute paths. Commands on the machine need no such list.",
+    )
     fleet: str = Field(
         default="tls://127.0.0.1:8786",
         description="Scheduler of the fleet, as tls://HOST or tls://HOST:PORT.",
@@ -104,7 +109,7 @@ class AgentSettings(BaseSettings):
         default=CHECKOUT / ".build/docs-site", description="Directory of the built documentation."
     )
 
-    @field_validator("extra_hosts", "live_servers", "base_files", mode="before")
+    @field_validator("extra_hosts", "live_servers", "base_files", "sites", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

@@ -98,6 +98,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
         live=live_service(settings, repository, host_id),
         live_servers=settings.live_servers,
         base_files=settings.base_files,
+        sites=settings.sites,
         affinity=affinity_service(settings, repository, host_id),
         repository=repository,
         broadcaster=broadcaster,

@@ -1,4 +1,4 @@
-"""A run that begins with a file of the host: in the browser only with one that the operator lists."""
+"""A run that begins with files of the host: in the browser only with those that the operator lists."""
 
 import pytest
 
@@ -40,3 +40,18 @@ def test_without_a_list_no_file_may_be_named(daemon, files):
         body = {"target": "nginx", "base": str(files[0])}
         refused = daemon.client.post(f"/api/v1/runs/{request}", json=body)
         assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
+
+
+def test_a_directory_is_served_only_if_it_is_listed(start_daemon, files):
+    """By exactly that path; a listed one is looked at."""
+    listed, _ = files
+    client = start_daemon(base_files=str(listed), sites="/srv/a,/srv/b").client
+    body = {"target": "nginx", "base": str(listed), "workload": "specweb99"}
+    for path, said in (
+        ("/srv/c", "TRIMTAB_SITES"),
+        ("/srv/a/..", "TRIMTAB_SITES"),
+        ("/srv/b", "expected one that `trimtab workload learn` has made"),
+    ):
+        refused = client.post("/api/v1/runs/estimate", json={**body, "site": path})
+        assert (refused.status_code, refused.json()["error"]["field"]) == (422, "site")
+        assert said in refused.json()["error"]["message"]

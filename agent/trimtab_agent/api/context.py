@@ -24,7 +24,7 @@ class Context:
     """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end.
 
     `live_servers` are those that the API may attach to, `base_files` the files of the host that a run started
-    in the browser may begin with.
+    in the browser may begin with, `sites` the directories whose files it may have served.
     """
 
     settings: AgentSettings
@@ -32,6 +32,7 @@ class Context:
     live: LiveService
     live_servers: tuple[str, ...]
     base_files: tuple[str, ...]
+    sites: tuple[str, ...]
     affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster

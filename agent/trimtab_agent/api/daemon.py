@@ -40,6 +40,7 @@ def run_daemon(settings: AgentSettings) -> None:
                 live=runtime.live,
                 live_servers=settings.live_servers,
                 base_files=settings.base_files,
+                sites=settings.sites,
                 affinity=runtime.affinity,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,

@@ -27,7 +27,7 @@ from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.station.load_source import OWN_LOAD, LoadSource
-from trimtab_agent.station.requirements import completed, require
+from trimtab_agent.station.requirements import completed, refuse_site, require
 from trimtab_agent.station.station import Station
 from trimtab_agent.stopping import Stopped
 
@@ -94,6 +94,7 @@ class TrialLines:
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "prepare":
             workload = WorkloadParameters.model_validate(request["workload"])
+            refuse_site(workload)
             self._station.prepare(workload, lambda done, total: self._tell(prepared=done, of=total))
             return {"is": "prepared"}
         job = TrialJob.model_validate(request["job"])

@@ -232,6 +232,7 @@ def _command(run: records.Run, space: Space) -> str:
     if upstream is not None and upstream.stands_for:
         words.append(f"--upstream={upstream.stands_for}=measured")
     conditions = conditions_of(run.workload_parameters)
+    words += [f"--site={site}" for site in [run.workload_parameters.get("site")] if site is not None]
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]
     words.append(f"--link={conditions.link}")
     if two:

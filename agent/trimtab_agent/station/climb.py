@@ -236,6 +236,7 @@ class Climb:
                 upstream=None if self._upstream is None else self._upstream.address,
                 stands_for="" if wanted is None else wanted.stands_for,
                 names=equipment.names,
+                reads=site.files.guarded,
                 within=() if site.memory is None else site.memory.join_command,
                 address=self._load.server_address,
                 addresses=() if site.link is None else site.link.server_addresses,

@@ -19,11 +19,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.session_log import write_session_log
 
 from trimtab_agent.errors import FileSetError
+from trimtab_agent.station.processes.unprivileged import first_guarded
 from trimtab_agent.stopping import Stopped, StopSignal
 
 BLOCK_BYTES = 4096
@@ -39,13 +41,19 @@ OnProgress = Callable[[int, int], None]
 
 
 class FileSet:
-    """The files of one workload: `root` is the server's document root, `sessions` the session log."""
+    """The files of one workload: `root` is the server's document root, `sessions` the session log.
 
-    def __init__(self, directory: Path, workload: Workload) -> None:
+    With a `site`, the user's own document root, the files are those that lie there: nothing is made or
+    written in it.
+    """
+
+    def __init__(self, directory: Path, workload: Workload, site: str | None = None) -> None:
         self.files: tuple[tuple[str, int], ...] = tuple(workload.files())
         self.total_bytes = sum(size for _, size in self.files)
-        self.root = root_of(directory, workload.name, self.files)
-        self.directory = self.root.parent
+        made = _root_of(directory, workload.name, self.files)
+        self.root = made if site is None else Path(site)
+        self.directory = made.parent
+        self._is_own = site is not None
         # Named by its whole text, so that no run ever replays another one's log.
         self._log_text = write_session_log(workload.sessions(), comment=f"{workload.name} session log")
         self.sessions = self.directory / f"sessions-{_digest(self._log_text)}.log"
@@ -55,10 +63,14 @@ class FileSet:
     def prepare(self, on_progress: OnProgress, stop: StopSignal) -> None:
         """Writes what is not there yet.
 
-        Raises FileSetError when the disk has not enough room or refuses, Stopped when asked to stop; what
-        has been written stays.
+        Raises FileSetError when the disk has not enough room or refuses, or the user's own files are not as
+        they were, Stopped when asked to stop; what has been written stays.
         """
         try:
+            if self._is_own:
+                self._prepare_own()
+                on_progress(self.total_bytes, self.total_bytes)
+                return
             self.root.mkdir(parents=True, exist_ok=True)
             # The marker saves opening a million files, not looking whether they are there.
             absent = self._absent()
@@ -72,14 +84,30 @@ class FileSet:
             for path, text in self._scripts.items():
                 self._place(path).parent.mkdir(parents=True, exist_ok=True)
                 _write_whole(self._place(path), text.encode())
-            if not self.sessions.exists():
-                _write_whole(self.sessions, self._log_text.encode())
+            self._write_log()
         except OSError as error:
             raise FileSetError(
                 f"the file set {self.directory} cannot be written: {error.strerror} ({error.filename})"
             ) from error
         if self.files:
             on_progress(self.total_bytes, self.total_bytes)
+
+    def _prepare_own(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._write_log()
+        self.require()
+
+    def _write_log(self) -> None:
+        if not self.sessions.exists():
+            _write_whole(self.sessions, self._log_text.encode())
+
+    @property
+    def guarded(self) -> tuple[Path, ...]:
+        """A file of the user's own that not everybody may read, or the folder of one; nothing where there is
+        none.
+        """
+        found = first_guarded(self._place(path) for path, _ in self.files) if self._is_own else None
+        return () if found is None else (found,)
 
     def read_into_page_cache(self, stop: StopSignal) -> None:
         """Reads every file once, so that the first trial finds memory as the others do."""
@@ -121,6 +149,9 @@ class FileSet:
                 return f"the session log {self.sessions} is gone"
             return ""
         first = self._place(missing[0][0])
+        if self._is_own:
+            files = counted(len(missing), "file")
+            return f"{files} of your site are not as they were when the run began, the first is {first}"
         if len(missing) == 1:
             return f"the file {first} of the file set is gone"
         return f"{len(missing)} of the {len(self.files)} files of the file set are gone, the first is {first}"
@@ -182,8 +213,12 @@ class FileSet:
         return sum(size for _, size in batch)
 
 
-def root_of(directory: Path, name: str, files: tuple[tuple[str, int], ...]) -> Path:
-    """The document root of a workload of that name with these files, among the file sets in `directory`."""
+def document_root(directory: Path, workload: Workload, site: str | None) -> Path:
+    """What a server serves for a workload: the user's own `site`, or its files among the sets in `directory`."""
+    return _root_of(directory, workload.name, tuple(workload.files())) if site is None else Path(site)
+
+
+def _root_of(directory: Path, name: str, files: tuple[tuple[str, int], ...]) -> Path:
     return directory / f"{name}-{_digest(files)}" / "root"
 
 

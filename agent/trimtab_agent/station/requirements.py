@@ -22,6 +22,7 @@ from trimtab_tuner.targets.tls import with_tls
 from trimtab_tuner.wording import in_percent
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.links import Link
+from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import BinaryMissing, SpecError
 from trimtab_agent.kernel.reading import Kernel
@@ -177,6 +178,12 @@ def _refuse_told(target: Target, text: str) -> None:
         raise SpecError("base", f"line {refused.line}: {refused.text}")
 
 
+def refuse_site(workload: WorkloadParameters) -> None:
+    """Raises SpecError for somebody else's workload that would have a directory of this machine served."""
+    if workload.site is not None:
+        raise SpecError("workload.site", "workload.site: expected no directory of this machine")
+
+
 def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJob:
     """The job of somebody else with the knobs that it leaves out at their defaults, on so many CPUs.
 
@@ -187,6 +194,7 @@ def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJo
     """
     if job.target not in TARGETS:
         raise SpecError("target", f"target = {job.target!r}: expected one of {', '.join(TARGETS)}")
+    refuse_site(job.workload)
     target = TARGETS[job.target]
     refuse_unanswerable(target, job.workload.definition)
     refuse_conditions(job.workload.definition)

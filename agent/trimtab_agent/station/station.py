@@ -130,7 +130,7 @@ class Station:
         self._leave_site()
         self._equipment.directory.mkdir(parents=True, exist_ok=True)
         made = make_workload(workload, self._paths.workloads)
-        files = FileSet(self._paths.file_sets, made)
+        files = FileSet(self._paths.file_sets, made, workload.site)
         data = data_directory(files, made, workload.definition)
         conditions = workload.definition.conditions
         site = self._made.enter_context(made_site(files, data, conditions, self._paths.leftovers))

@@ -19,13 +19,14 @@ from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE, UNRESOLVED
 
-Kind = Literal["changed", "runs", "missing", "corrected", "log", "stays", "comment"]
+Kind = Literal["changed", "runs", "missing", "corrected", "site", "log", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
     "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
     "runs": "The measured server runs or loads this too:",
     "missing": "Upstreams that are not there; requests that your sites hand on to them fail in what is "
     "measured too, and the workload asks nothing of them:",
     "corrected": "In place of these values your server takes others:",
+    "site": "What is asked of your site:",
     "log": "Access logs, which stay on:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
@@ -69,11 +70,13 @@ def report(
     missing: Mapping[str, str] = MappingProxyType({}),
     corrected: Sequence[str] = (),
     stands_for: str = "",
+    site: Sequence[str] = (),
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
     `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the server
-    says of numbers in whose place it takes others; Trimtab's upstream `stands_for` one of the file's.
+    says of numbers in whose place it takes others, `site` what is told of the user's own files; Trimtab's
+    upstream `stands_for` one of the file's.
     """
     default = space.default()
     context = RenderContext(
@@ -92,6 +95,7 @@ def report(
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing)
     lines += [Line(kind="corrected", text=f"{target.program} says: {each}") for each in corrected]
+    lines += [Line(kind="site", text=each) for each in site]
     free = {knob.name: default[knob.name] for knob in space.free}
     knobs = [knob for knob in space.knobs if knob.name in free]
     for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):

@@ -66,6 +66,7 @@ from trimtab_agent.study.taking_in import take_in_booked
 from trimtab_agent.study.unchanged import require_unchanged
 from trimtab_agent.study.unwritten import take_ends_in, take_in
 from trimtab_agent.study.webhook import tell_webhook
+from trimtab_agent.workloads.choice import save_model
 
 log = logging.getLogger(__name__)
 
@@ -301,7 +302,12 @@ class RunService:
 
     def _create(self, plan: Plan, chosen: Chosen, version: str) -> records.Run:
         spec, settings = plan.spec, plan.settings
-        return self._repository.create_run(
+        if plan.site is not None:
+            try:
+                save_model(plan.site.model, self.paths.workloads)
+            except OSError as error:
+                raise HostError(f"cannot write to {self.paths.workloads}: {error.strerror}") from error
+        run = self._repository.create_run(
             records.NewRun(
                 host_id=self._host_id,
                 target_id=self._repository.register_target(plan.target.name, version),
@@ -325,6 +331,9 @@ class RunService:
                 tags=spec.tags,
             )
         )
+        for sentence in () if plan.site is None else plan.site.told:
+            self._repository.add_event(run.id, "info", f"Your site: {sentence}.")
+        return run
 
     def _launch(self, run_id: int, lock: MachineLock, repeated: Trial | None = None) -> None:
         """Starts the thread of a recorded run, or of the repeat of one of its trials.

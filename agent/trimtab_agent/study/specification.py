@@ -29,6 +29,7 @@ from trimtab_tuner.telling.two_files import space_of_two
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Conditions, Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.learnt import LearntWorkload
 from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
@@ -44,6 +45,7 @@ from trimtab_agent.station.requirements import (
 from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import OwnFileReport, refuse_told, report
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
+from trimtab_agent.workloads.own_site import OwnSite, own_site
 
 # Stands for the private instance when only the question is whether there can be one.
 NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
@@ -70,6 +72,7 @@ class RunSpec(BaseModel):
     makes the run look for the configurations that no other beats in both. `settings` overrides single fields
     of the preset's settings, by name. `base` is the path of the user's own configuration file of the server,
     whose values are the run's defaults; the preset `compare` measures another one, `new_base`, against it.
+    `site` is the path of the directory whose files a learnt workload asks for, in place of made ones.
     `definition` is a workload that has no name here; it goes before `workload`. With `kernel` the knobs of
     the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
     values that knobs have now, where they are not the target's own: the run measures its gain over them.
@@ -87,6 +90,7 @@ class RunSpec(BaseModel):
     target: str = "core"
     base: str | None = None
     new_base: str | None = None
+    site: str | None = None
     defaults: Configuration = Field(default_factory=dict)
     workload: str | None = None
     definition: Definition | None = None
@@ -121,6 +125,7 @@ class Plan:
     settings: RunSettings
     base: BaseFile | None = None
     new_base: BaseFile | None = None
+    site: OwnSite | None = None
 
     def files(self) -> dict[str, Any]:
         """The user's own files as they are recorded with the run."""
@@ -145,7 +150,8 @@ class Plan:
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
         stands_for = "" if upstream is None else upstream.stands_for
-        return report(self.target, self.base, self.space, missing, corrected, stands_for)
+        site = () if self.site is None else self.site.told
+        return report(self.target, self.base, self.space, missing, corrected, stands_for, site)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
@@ -244,8 +250,13 @@ def check(
     refuse_conditions(definition)
     refuse_replicas(space, definition.conditions.link, own_file=base is not None, part="knobs")
     _check_generators(spec, settings, definition)
-    workload_parameters = parameters(definition, settings.time_scale)
-    workload = make_workload(workload_parameters, own_workloads)
+    site = None if spec.site is None else _site(spec, definition, own_workloads)
+    if site is None:
+        workload_parameters = parameters(definition, settings.time_scale)
+        workload = make_workload(workload_parameters, own_workloads)
+    else:
+        workload_parameters = parameters(site.definition, settings.time_scale, str(site.root))
+        workload = LearntWorkload(definition.name, site.model, settings.time_scale)
     try:
         memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
     except ValueError as error:
@@ -259,7 +270,18 @@ def check(
         settings=settings,
         base=base,
         new_base=new_base,
+        site=site,
     )
+
+
+def _site(spec: RunSpec, definition: Definition, own_workloads: Path | None) -> OwnSite:
+    """The user's own files, for the server that has them."""
+    assert spec.site is not None  # noqa: S101 - who asks has looked
+    if spec.base is None:
+        raise SpecError("site", "site: expected together with your own configuration file (--base)")
+    if spec.hosts:
+        raise SpecError("site", "site: its files are those of this machine; expected no hosts")
+    return own_site(Path(spec.site), definition, own_workloads)
 
 
 def _check_objectives(spec: RunSpec, definition: Definition) -> None:

@@ -42,7 +42,7 @@ from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.exporting import Driven, export_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.file_set import root_of
+from trimtab_agent.station.file_set import document_root
 from trimtab_agent.stopping import Stopped
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.calibration import (
@@ -106,6 +106,7 @@ class Study:
         parameters = recorded_parameters(run.workload_parameters)
         self._workload = make_workload(parameters, self._paths.workloads)
         self._clients = parameters.definition.clients
+        self._site = parameters.site
         self.progress = RunProgress(
             broadcaster,
             run_id,
@@ -324,10 +325,10 @@ class Study:
         self._dispatcher.limit = limit
 
     def _export(self) -> Driven:
-        files = tuple(self._workload.files())
-        root = root_of(self._paths.file_sets, self._workload.name, files)
-        # Of a run on other hosts the files lie there; here servers only check what names their directory.
-        root.mkdir(parents=True, exist_ok=True)
+        root = document_root(self._paths.file_sets, self._workload, self._site)
+        if self._site is None:
+            # Of a run on other hosts the files lie there; here servers only check what names their directory.
+            root.mkdir(parents=True, exist_ok=True)
         return export_run(
             self._repository,
             self._run.id,

@@ -70,8 +70,7 @@ def make_workload(parameters: WorkloadParameters, own: Path | None = None) -> Wo
     """
     definition = parameters.definition
     if definition.learnt is not None:
-        model = _read_model(definition.name, definition.learnt.model, own)
-        return LearntWorkload(definition.name, model, time_scale=parameters.time_scale)
+        return LearntWorkload(definition.name, read_model(definition, own), time_scale=parameters.time_scale)
     if definition.shop is not None:
         return ShopWorkload(definition.name, definition.shop, parameters.seed, parameters.time_scale)
     return DrawnWorkload(definition, seed=parameters.seed, time_scale=parameters.time_scale)
@@ -82,10 +81,8 @@ def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
 
     Raises OSError.
     """
-    model_name, packed = pack(model)
     facts = model["facts"]
-    _models(own).mkdir(parents=True, exist_ok=True)
-    _write_whole(_models(own) / f"{model_name}.json.gz", packed)
+    model_name = save_model(model, own)
     _write_whole(own / f"{name}.md", page.encode())
     definition = own / f"{name}.toml"
     _write_whole(
@@ -100,6 +97,14 @@ def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
         ).encode(),
     )
     return definition
+
+
+def save_model(model: dict[str, Any], own: Path) -> str:
+    """Writes a model to the user's folder; returns its name. Raises OSError."""
+    name, packed = pack(model)
+    _models(own).mkdir(parents=True, exist_ok=True)
+    _write_whole(_models(own) / f"{name}.json.gz", packed)
+    return name
 
 
 LEARNT_DEFINITION = """\
@@ -117,7 +122,10 @@ arrivals = "{arrivals}"
 """
 
 
-def _read_model(name: str, model: str, own: Path | None) -> dict[str, Any]:
+def read_model(definition: Definition, own: Path | None) -> dict[str, Any]:
+    """The model of a definition that is learnt; `own` is the folder of the user's. Raises SpecError."""
+    assert definition.learnt is not None  # noqa: S101 - who asks has looked
+    name, model = definition.name, definition.learnt.model
     file = _models(own) / f"{model}.json.gz" if own is not None else None
     try:
         packed = file.read_bytes() if file is not None else None

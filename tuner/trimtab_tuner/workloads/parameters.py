@@ -18,16 +18,20 @@ from trimtab_tuner.workloads.drawn import DEFAULT_SEED
 
 
 class WorkloadParameters(Frozen):
-    """A definition with its conditions, the seed of its log, and the factor of its think times."""
+    """A definition with its conditions, the seed of its log, and the factor of its think times.
+
+    `site` is the directory of this machine whose files are asked for, where they are not made.
+    """
 
     definition: Definition
     seed: Annotated[int, Field(ge=0)]
     time_scale: Annotated[float, Field(gt=0, le=10)]
+    site: Annotated[str | None, Field(exclude_if=lambda site: site is None)] = None
 
 
-def parameters(definition: Definition, time_scale: float) -> WorkloadParameters:
+def parameters(definition: Definition, time_scale: float, site: str | None = None) -> WorkloadParameters:
     """The parameters of a workload with its think times multiplied by `time_scale`."""
-    return WorkloadParameters(definition=definition, seed=DEFAULT_SEED, time_scale=time_scale)
+    return WorkloadParameters(definition=definition, seed=DEFAULT_SEED, time_scale=time_scale, site=site)
 
 
 def recorded_parameters(recorded: Mapping[str, Any]) -> WorkloadParameters:

@@ -51,9 +51,15 @@ def start_run(spec: RunSpec, context: ContextDep, request: Request) -> RunDetail
 def _within_reach(spec: RunSpec, context: Context, request: Request) -> RunSpec:
     """The specification, unless it names a file of the host that a browser may neither have read nor run.
 
-    It may name those that the operator lists (`TRIMTAB_BASE_FILES`), by exactly that path; the user's own
-    commands may name any. Where those were called, the daemon does not know.
+    It may name those that the operator lists (`TRIMTAB_BASE_FILES`, `TRIMTAB_SITES`), by exactly that path;
+    the user's own commands may name any. Where those were called, the daemon does not know.
     """
+    if spec.site is not None and not is_local(request.scope) and spec.site not in context.sites:
+        raise SpecError(
+            "site",
+            "site: your own files are served in a run that is started on the command line, trimtab tune "
+            "--base FILE --site DIR; in the browser only those of a directory that TRIMTAB_SITES lists",
+        )
     for field, path in (("base", spec.base), ("new_base", spec.new_base)):
         if path is None:
             continue

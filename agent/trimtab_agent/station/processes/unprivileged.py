@@ -38,6 +38,18 @@ def open_to_everyone(path: Path) -> bool:
     )
 
 
+def first_guarded(files: Iterable[Path]) -> Path | None:
+    """The first of the files that not every user may read, or the folder of it; None without one."""
+    entered: set[Path] = set()
+    for file in files:
+        if not file.stat().st_mode & stat.S_IROTH:
+            return file
+        if file.parent not in entered and not open_to_everyone(file.parent):
+            return file.parent
+        entered.add(file.parent)
+    return None
+
+
 def hand_over(path: Path) -> None:
     """Makes the user under whom servers run the owner of a file or directory."""
     if os.geteuid() == 0:

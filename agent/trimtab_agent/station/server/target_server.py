@@ -75,7 +75,8 @@ class ServerOrder:
     with its includes, if the server is to run with that.  `upstream` is the address of the server that it
     proxies to, unless a backend of its own answers there; it `stands_for` an upstream of `base`, if for one.
     `leftovers` is where a directory for sockets is noted if `directory` lies too deep for them.  `names` are
-    those of upstreams, the same for all starts that are to be alike.
+    those of upstreams, the same for all starts that are to be alike.  `reads` are files that not everybody
+    may read, and that it must.
     """
 
     program: Path
@@ -93,6 +94,7 @@ class ServerOrder:
     upstream: str | None = None
     stands_for: str = ""
     names: Names = field(default_factory=Names)
+    reads: tuple[Path, ...] = ()
 
 
 class TargetServer:
@@ -318,7 +320,7 @@ class TargetServer:
                 text = with_readable(target, text, self._directory)
         file.write_text(text)
         if target.package is not None:
-            self._prefix = command_prefix((file, order.root))
+            self._prefix = command_prefix((file, order.root, *order.reads))
             if self._prefix:
                 hand_over(self._directory)
                 for key in keys:

@@ -17,7 +17,7 @@ from trimtab_agent.results.html import run_html
 from trimtab_agent.results.naming import run_name
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.simulated.demo import SAID
-from trimtab_agent.station.file_set import root_of
+from trimtab_agent.station.file_set import document_root
 from trimtab_agent.terminal.commands.options import (
     EXIT_FAILED,
     LARGEST_ID,
@@ -119,12 +119,13 @@ def export(
     paths = VarPaths(settings.var.resolve())
     with open_repository(settings) as repository:
         run = repository.run(run_id)
-        workload = make_workload(recorded_parameters(run.workload_parameters), paths.workloads)
+        parameters = recorded_parameters(run.workload_parameters)
+        workload = make_workload(parameters, paths.workloads)
         export_run(
             repository,
             run_id,
             workload=workload,
-            root=root_of(paths.file_sets, workload.name, tuple(workload.files())),
+            root=document_root(paths.file_sets, workload, parameters.site),
             directory=paths.exports(run_id),
             httpd=settings.httpd_path,
         )

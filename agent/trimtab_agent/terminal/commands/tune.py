@@ -1,5 +1,6 @@
 """`trimtab tune`: a run from its options to its outcome; beside a daemon, in the daemon."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +38,13 @@ def tune(
     target: Target = "core",
     base: Base = None,
     upstream: Upstream = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --base: the document root whose files a learnt workload asks for, only read.",
+        ),
+    ] = None,
     workload: WorkloadName = None,
     memory: Memory = None,
     start: Start = None,
@@ -111,6 +119,7 @@ def tune(
         target=target,
         base=base,
         upstream=upstream,
+        site=None if site is None else str(site.absolute()),
         workload=workload,
         memory=memory,
         start=start,
