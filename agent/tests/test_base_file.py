@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,7 @@ def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
         ("http {", "unexpected end of file"),
         ("include none.conf;", "expected a file at .*none.conf, there is none"),
         ("include nginx.conf;", "it includes itself"),
+        ("include n*.conf;", "it includes itself"),
         ("a\0;", "expected text in UTF-8 or Latin-1"),
         ("\ufeffevents {}", "line 1: it begins with a byte-order mark, which nginx"),
     ],
@@ -158,6 +160,33 @@ def test_h2o_file_is_refused_for_bytes_that_h2o_refuses_and_takes_a_byte_order_m
     base = read_base(TARGETS["h2o"], file)
     assert own_values(TARGETS["h2o"], base.expanded, 2)["num-threads"] == 3
     assert base.text.encode() == file.read_bytes()
+
+
+def test_work_of_reading_includes_grows_with_their_number_and_no_faster(tmp_path):
+    """500 included sites are read in a second: calls are counted."""
+    (tmp_path / "sites").mkdir()
+    file = tmp_path / "nginx.conf"
+
+    def calls(sites):
+        for number in range(sites):
+            (tmp_path / f"sites/{number}.conf").write_text(f"server {{ listen 80; server_name s{number}; }}\n")
+        includes = "".join(f"include sites/{number}.conf;\n" for number in range(sites))
+        file.write_text(f"events {{}}\nhttp {{\n{includes}}}\n")
+        made = 0
+
+        def seen(_frame, event, _called):
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        sys.setprofile(seen)
+        try:
+            base = read_base(TARGETS["nginx"], file)
+        finally:
+            sys.setprofile(None)
+        assert len(base.sources.files) == sites + 1
+        return made
+
+    assert calls(500) < 2.1 * calls(250)
 
 
 def test_setting_in_an_included_file_is_tuned_there(nginx_files):

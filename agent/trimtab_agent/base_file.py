@@ -8,6 +8,7 @@ import codecs
 import glob
 import os
 import subprocess
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -177,7 +178,8 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
     known = reading.known
     includes = _includes(target, text, file, known)
     pieces, position, seen = [], 0, 0
-    while (include := next((each for each in includes if each.start >= seen), None)) is not None:
+    while (number := bisect_left(includes, seen, key=_start)) < len(includes):
+        include = includes[number]
         reading.known = target.defined(text[seen : include.start], reading.known)
         seen = include.end
         if include.is_command and not reading.with_commands:
@@ -195,6 +197,10 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
             includes = _includes(target, text, file, known)
     reading.known = target.defined(text[seen:], reading.known)
     return "".join((*pieces, text[position:]))
+
+
+def _start(include: Include) -> int:
+    return include.start
 
 
 def _includes(target: Target, text: str, file: Path, known: Mapping[str, str]) -> list[Include]:

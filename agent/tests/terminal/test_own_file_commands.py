@@ -1,0 +1,87 @@
+"""Runs with the user's own file on the command line: exit codes, what is told, what is recorded."""
+
+import json
+
+import pytest
+from live_support import tiny_options, tiny_spec
+from trimtab_agent.results import exporting
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_db.records import RunState
+from trimtab_tuner.targets import TARGETS
+
+NGINX = """worker_processes 1;
+events { worker_connections 512; }
+http { proxy_buffering %s; server { listen 80; location / { proxy_pass http://127.0.0.1:9; } } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("events {}\nhttp {\n no_such_directive on;\n}\n", 'nginx.conf:3: nginx refuses it: unknown directive "no_'),
+        ("events {}\nhttp {\n", "unexpected end of file"),
+        ("events {}\nhttp { include none.conf; }\n", "expected a file at "),
+        ("server { listen 80; }\n", "nginx.conf:1: server outside of a block http"),
+    ],
+)
+def test_a_bad_file_is_told_by_its_own_lines_and_no_run_begins(command, tmp_path, text, sentence):
+    """Exit code 2; there is nothing to resume."""
+    if find_installed(TARGETS["nginx"].program) is None:
+        pytest.skip("nginx is not installed")
+    file = tmp_path / "nginx.conf"
+    file.write_text(text)
+    code, _, errors = command("tune", "--target", "nginx", "--base", str(file))
+    assert code == 2
+    assert sentence in errors
+    assert str(file) in errors
+    assert "resume" not in errors
+    assert "trimtab-check" not in errors
+    assert json.loads(command("runs", "--json")[1]) == []
+
+
+def test_a_run_without_an_answer_ends_with_1(simulated, command):
+    """Whoever waits for it in a script is told, with why."""
+    simulated.happens("disturbed", trials=tuple(range(2, 60)))
+    code, _, errors = command("tune", *tiny_options(budget_trials=2))
+    assert code == 1
+    assert "trimtab: run 1 has no answer: " in errors
+
+
+def test_an_export_fails_for_a_translation_only_where_it_is_asked_for(simulated, command, monkeypatch):
+    """What was measured is accepted, so the run's files are there to be used."""
+    code, _, errors = command("tune", *tiny_options(budget_trials=1))
+    assert code == 0, errors
+    check_file = exporting.check_file
+
+    def refusing(check, file, httpd):
+        if check is not None and check.program != "trimtab-httpd":
+            return "nginx -t", False, "unknown directive"
+        return check_file(check, file, httpd)
+
+    monkeypatch.setattr(exporting, "check_file", refusing)
+    code, output, _ = command("export", "1")
+    assert code == 0
+    assert "nginx.conf: not accepted: unknown directive" in output
+    assert command("export", "1", "--format", "nginx")[0] == 1
+
+
+def test_two_files_are_each_measured_with_what_they_say_of_proxying(simulated, runtime, tmp_path):
+    """The old one's buffers are none of the new one's."""
+    files = [tmp_path / name for name in ("old.conf", "new.conf")]
+    for file, buffering in zip(files, ("on", "off"), strict=True):
+        file.write_text(NGINX % buffering)
+    old, new = map(str, files)
+    spec = tiny_spec(confirmation_repeats=2).model_copy(
+        update={
+            "preset": "compare", "target": "nginx", "workload": "proxy", "base": old, "new_base": new,
+            "knobs": {},
+        }  # fmt: skip
+    )
+    run_id = runtime.service.start(spec)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.FINISHED, runtime.repository.run(run_id).error
+    said = {
+        trial.configuration["file"]: "proxy_buffering off" in trial.server_config
+        for trial in runtime.repository.whole_trials(run_id)
+    }
+    assert said == {"old": False, "new": True}
