@@ -16,6 +16,7 @@ import { FleetFields } from './FleetFields';
 import { KnobRow } from './KnobRow';
 import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import { NumberEntry } from './NumberEntry';
+import { OwnFileReport } from './OwnFileReport';
 import classes from './Tune.module.css';
 import {
   capacitySpec,
@@ -106,6 +107,7 @@ export function TuneEditor({
           onOwn={onOwn}
           onChange={onChange}
         />
+        {inBrowser && settled.spec.base && <OwnFileReport spec={settled.spec} />}
         <FleetFields form={form} errorOf={errorOf} onChange={onChange} />
         <Panel
           title="Knobs"

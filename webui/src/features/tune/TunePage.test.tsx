@@ -237,10 +237,26 @@ it('a run with a file that the operator lists is started here', async () => {
       estimated.push(await request.json());
       return HttpResponse.json({ trials: 9, duration_s: 60, breakdown: [] });
     }),
+    http.post(url('/runs/told'), () =>
+      HttpResponse.json({
+        file: '/srv/listed.conf',
+        includes: [],
+        tuned: { workers: 2 },
+        lines: [
+          { kind: 'changed', text: 'pid is the instance’s own', file: '', line: 0 },
+          { kind: 'changed', text: 'listen 80; at 127.77.0.1:PORT', file: '', line: 0 },
+          { kind: 'missing', text: 'proxy_pass app:80: nobody listens', file: '/srv/listed.conf', line: 7 },
+        ],
+      }),
+    ),
   );
   await open();
   const file = screen.getByRole('textbox', { name: 'Your own configuration file' });
   await userEvent.type(file, '/srv/listed.conf');
+  expect(await screen.findByText('/srv/listed.conf:7: proxy_pass app:80: nobody listens')).toBeVisible();
+  await userEvent.click(screen.getByText('In what the measured file differs from yours (2)'));
+  expect(screen.getByText('listen 80; at 127.77.0.1:PORT')).toBeVisible();
+  expect(screen.queryByText(/Logs, which stay on/)).toBeNull();
   expect(screen.getByRole('button', { name: 'Start the run' })).toBeEnabled();
   await expect
     .poll(() => estimated)
