@@ -66,7 +66,8 @@ def test_values_of_the_file_are_the_defaults_of_the_run(nginx_files):
 def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
     """Apache reads all files in it; nginx and lighttpd end with an error."""
     folder = nginx_files.parent / "conf.d"
-    for name, line in (("nginx", "include conf.d;"), ("nginx", "include c*;"), ("lighttpd", 'include "conf.d"')):
+    includes = (("nginx", "include conf.d;"), ("nginx", "include c*;"), ("lighttpd", 'include "conf.d"'))
+    for name, line in includes:
         file = nginx_files.parent / TARGETS[name].file_name
         file.write_text(f"{line}\n")
         with pytest.raises(SpecError) as refusal:
@@ -169,7 +170,8 @@ def test_work_of_reading_includes_grows_with_their_number_and_no_faster(tmp_path
 
     def calls(sites):
         for number in range(sites):
-            (tmp_path / f"sites/{number}.conf").write_text(f"server {{ listen 80; server_name s{number}; }}\n")
+            site = f"server {{ listen 80; server_name s{number}; }}\n"
+            (tmp_path / f"sites/{number}.conf").write_text(site)
         includes = "".join(f"include sites/{number}.conf;\n" for number in range(sites))
         file.write_text(f"events {{}}\nhttp {{\n{includes}}}\n")
         made = 0

@@ -63,8 +63,9 @@ def test_nginx_takes_logs_that_are_gathered(tmp_path):
     nginx = TARGETS["nginx"]
     text = (
         "events {}\nhttp { log_format own $uri; map $uri $logged { default 1; }\n"
-        "access_log /v/a.log; server { listen 80; access_log /v/b.log own if=$logged; access_log /v/a.log; }\n"
-        "server { listen 81; access_log /v/c.log own flush=1m buffer=1m; access_log /v/$host.log own; } }\n"
+        "access_log /v/a.log; server { listen 80; access_log /v/b.log own if=$logged; }\n"
+        "server { listen 81; access_log /v/a.log; }\n"
+        "server { listen 82; access_log /v/c.log own flush=1m buffer=1m; access_log /v/$host.log own; } }\n"
     )
     with HeldPorts() as held:
         listen = f"{ADDRESS}:{held.take()}"

@@ -1,10 +1,12 @@
 """What is told of the user's own file before a run, and mistakes that are told in its own lines."""
 
 import os
+from pathlib import Path
 
 import pytest
 from trimtab_agent.base_file import read_base
 from trimtab_agent.errors import SpecError
+from trimtab_agent.station import own_file_check
 from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server import unresolved
@@ -86,7 +88,7 @@ def test_how_much_of_an_access_log_is_gathered_is_tuned_where_somebody_asks(ngin
     assert plain.space.fixed["access_log_buffer"] == 0
     lines = in_words(plain.told())
     cost = next(line for line in lines if line.startswith(f"- {nginx_files}:6: access_log /var/log/a.log "))
-    assert lines[lines.index(cost) - 1] == "Access logs, which stay on:"
+    assert lines[lines.index(cost) - 1] == "Logs, which stay on:"
     assert "Lines then come up to 5 s later, and those that are gathered are lost if nginx is killed" in cost
     asked = {"access_log_buffer": {"choices": (0, 65_536)}}
     plan = check(RunSpec(target="nginx", base=str(nginx_files), knobs=asked))
@@ -96,6 +98,23 @@ def test_how_much_of_an_access_log_is_gathered_is_tuned_where_somebody_asks(ngin
     assert "access_log_buffer" not in check(RunSpec(target="nginx", base=str(nginx_files))).space.default()
     with pytest.raises(SpecError, match="access_log_buffer: no such knob"):
         check(RunSpec(target="nginx", base=str(nginx_files), knobs=asked))
+
+
+def test_logs_on_another_kind_of_file_system_are_told(nginx_files, monkeypatch):
+    """Each folder once; one that is not there is the check's to tell."""
+    nginx_files.write_text(
+        nginx_files.read_text().replace("env TOKEN;", "env TOKEN; error_log /none/e.log; ")
+        + "# access_log /srv/b.log;\n"
+    )
+    kinds = {"/var/log": "xfs", "/here": "ext4", "/same": "xfs"}
+    monkeypatch.setattr(own_file_check, "file_system", kinds.get)
+    nginx = TARGETS["nginx"]
+    base = read_base(nginx, nginx_files)
+    assert own_file_check.logs_elsewhere(nginx, base, Path("/same")) == ()
+    (said,) = own_file_check.logs_elsewhere(nginx, base, Path("/here"))
+    assert said.startswith("logs in /var/log lie on xfs, those of a trial in /here on ext4: ")
+    lines = in_words(check(RunSpec(target="nginx", base=str(nginx_files))).told({}, (), (said,)))
+    assert f"- {said}" in lines[lines.index("Logs, which stay on:") :]
 
 
 def test_an_exception_from_what_is_not_tuned_is_not_told(nginx_files):

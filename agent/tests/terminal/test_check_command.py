@@ -108,10 +108,7 @@ def test_blocks_without_end_are_bad_input(command, tmp_path, name, text, sentenc
     said = (2, "", f"trimtab: {file}: {sentence}\n")
     assert command("check", str(file)) == said
     target = name.partition(".")[0]
-    assert command("tune", "--dry-run", "--target", target, "--base", str(file), "--var", str(tmp_path))[::2] == (
-        2,
-        said[2],
-    )
+    assert command("tune", "--dry-run", "--target", target, "--base", str(file)) == said
 
 
 def test_a_large_file_is_looked_through_once(command, tmp_path, monkeypatch):
@@ -124,7 +121,8 @@ def test_a_large_file_is_looked_through_once(command, tmp_path, monkeypatch):
     often = []
     for sites in (2, 300):
         file = tmp_path / "nginx.conf"
-        file.write_text(f"events {{}}\nhttp {{\n{'server { listen 80 backlog=4096; }\n' * sites}}}\n")
+        servers = "server { listen 80 backlog=4096; }\n" * sites
+        file.write_text(f"events {{}}\nhttp {{\n{servers}}}\n")
         gone_through.clear()
         _, output, _ = command("check", str(file))
         assert f"{file}: {sites} contradictions." in output

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from trimtab_agent.errors import FileSetError, SpecError
 from trimtab_agent.station.file_set import FileSet, document_root
+from trimtab_agent.station.processes import unprivileged
 from trimtab_agent.station.requirements import completed
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.own_file_report import in_words
@@ -16,7 +17,9 @@ from trimtab_tuner.workloads.learning import Learner
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 LINE = '10.0.0.1 - - [10/Oct/2023:13:55:{:02d} +0000] "GET {} HTTP/1.1" 200 {} "-" "x"\n'
-ASKED = [("/index.html", 700), ("/a/logo.png", 9000), ("/cart", 300), ("/a/logo.png", 9000), ("/index.html", 700)]
+ASKED = [
+    ("/index.html", 700), ("/a/logo.png", 9000), ("/cart", 300), ("/a/logo.png", 9000), ("/index.html", 700)
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -91,10 +94,15 @@ def test_all_trials_ask_for_the_same_and_nothing_is_written_below_the_directory(
         files.require()
 
 
-def test_files_that_not_everybody_may_read_are_named_for_the_server(spec, own, site, tmp_path):
+def test_files_that_not_everybody_may_read_are_named_for_the_server(spec, own, site, tmp_path, monkeypatch):
     """Or their folder; made files have none."""
     workload = check(spec, own).workload
+    closed = {site / "a"}
+    monkeypatch.setattr(unprivileged, "open_to_everyone", lambda path: path not in closed)
     assert FileSet(tmp_path, workload).guarded == ()
+    assert FileSet(tmp_path, workload, str(site)).guarded == (site / "a",)
+    closed.clear()
+    assert FileSet(tmp_path, workload, str(site)).guarded == ()
     (site / "a" / "logo.png").chmod(0o640)
     assert FileSet(tmp_path, workload, str(site)).guarded == (site / "a" / "logo.png",)
 
@@ -121,7 +129,8 @@ def test_what_makes_no_sense_is_refused(spec, own, changes, sentence):
 def test_the_workload_of_another_site_is_refused(spec, own, site):
     """Of which hardly anything is there."""
     (site / "index.html").unlink()
-    with pytest.raises(SpecError, match=r"not there: 2 files of 3 .*, with 60\.0 % of its requests; the first is /index"):
+    said = r"not there: 2 files of 3 .*, with 60\.0 % of its requests; the first is /index"
+    with pytest.raises(SpecError, match=said):
         check(spec, own)
 
 

@@ -16,6 +16,7 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ class FileSet:
         if not self.sessions.exists():
             _write_whole(self.sessions, self._log_text.encode())
 
-    @property
+    @cached_property
     def guarded(self) -> tuple[Path, ...]:
         """A file of the user's own that not everybody may read, or the folder of one; nothing where there is
         none.
@@ -214,7 +215,7 @@ class FileSet:
 
 
 def document_root(directory: Path, workload: Workload, site: str | None) -> Path:
-    """What a server serves for a workload: the user's own `site`, or its files among the sets in `directory`."""
+    """What a server serves for a workload: the user's own `site`, or its files in `directory`."""
     return _root_of(directory, workload.name, tuple(workload.files())) if site is None else Path(site)
 
 

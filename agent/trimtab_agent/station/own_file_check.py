@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.checking.files import log_folders
+from trimtab_tuner.checking.statements import read
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.in_force import differences
@@ -18,6 +20,7 @@ from trimtab_tuner.targets.packages import lacking
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
+from trimtab_agent.host.allowed import file_system
 from trimtab_agent.host.answering import troubles
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
@@ -72,6 +75,24 @@ def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:
         return troubles(target.upstreams(base.sources.whole))
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
+
+
+def logs_elsewhere(target: Target, base: BaseFile, directory: Path) -> tuple[str, ...]:
+    """A sentence for each folder of the file's logs that lies on another kind of file system than
+    `directory`, where those of trials go. Raises SpecError.
+    """
+    try:
+        folders = sorted(log_folders(read(target, base.expanded)))
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    here = file_system(str(directory))
+    kinds = [(folder, file_system(folder)) for folder in folders]
+    return tuple(
+        f"logs in {folder} lie on {kind}, those of a trial in {directory} on {here}: what writing them costs "
+        "may differ (TRIMTAB_VAR moves them)"
+        for folder, kind in kinds
+        if None not in (kind, here) and kind != here
+    )
 
 
 def _context(directory: Path, cpus: tuple[int, ...]) -> RenderContext:

@@ -27,7 +27,7 @@ HEADINGS: dict[Kind, str] = {
     "measured too, and the workload asks nothing of them:",
     "corrected": "In place of these values your server takes others:",
     "site": "What is asked of your site:",
-    "log": "Access logs, which stay on:",
+    "log": "Logs, which stay on:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
 }
@@ -68,15 +68,13 @@ def report(
     base: BaseFile,
     space: Space,
     missing: Mapping[str, str] = MappingProxyType({}),
-    corrected: Sequence[str] = (),
+    further: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
     stands_for: str = "",
-    site: Sequence[str] = (),
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
-    `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the server
-    says of numbers in whose place it takes others, `site` what is told of the user's own files; Trimtab's
-    upstream `stands_for` one of the file's.
+    `missing` has the addresses of upstreams where nobody answers, each with why, `further` what else is known
+    of each kind that has no one place in the file; Trimtab's upstream `stands_for` one of the file's.
     """
     default = space.default()
     context = RenderContext(
@@ -94,8 +92,7 @@ def report(
         raise SpecError("base", f"{base.path}: {error}") from error
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing)
-    lines += [Line(kind="corrected", text=f"{target.program} says: {each}") for each in corrected]
-    lines += [Line(kind="site", text=each) for each in site]
+    lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
     free = {knob.name: default[knob.name] for knob in space.free}
     knobs = [knob for knob in space.knobs if knob.name in free]
     for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):

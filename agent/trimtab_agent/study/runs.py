@@ -56,7 +56,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.own_file_check import require_measurable, upstreams_missing
+from trimtab_agent.station.own_file_check import logs_elsewhere, require_measurable, upstreams_missing
 from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.so_far import found_so_far
@@ -240,8 +240,10 @@ class RunService:
             raise SpecError("base", "base: expected your own configuration file, to tell what happens to it")
         corrected = self._require_own_file(plan, chosen)
         elsewhere = self._settings.demo or chosen.over_hosts
-        missing = {} if elsewhere else upstreams_missing(plan.target, plan.base)
-        return plan.told(missing, corrected)
+        if elsewhere:
+            return plan.told({}, corrected)
+        missing = upstreams_missing(plan.target, plan.base)
+        return plan.told(missing, corrected, logs_elsewhere(plan.target, plan.base, self.paths.var.resolve()))
 
     def _require_own_file(self, plan: Plan, chosen: Chosen) -> tuple[str, ...]:
         """Raises SpecError for a file that its server refuses; on other hosts their servers say so.

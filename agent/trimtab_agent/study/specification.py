@@ -43,7 +43,7 @@ from trimtab_agent.station.requirements import (
     refuse_unanswerable,
 )
 from trimtab_agent.study import own_upstream
-from trimtab_agent.study.own_file_report import OwnFileReport, refuse_told, report
+from trimtab_agent.study.own_file_report import Kind, OwnFileReport, refuse_told, report
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 from trimtab_agent.workloads.own_site import OwnSite, own_site
 
@@ -140,18 +140,25 @@ class Plan:
                 yield base, {**values, **own_values(self.target, base.expanded, 1)}
 
     def told(
-        self, missing: Mapping[str, str] = MappingProxyType({}), corrected: Sequence[str] = ()
+        self,
+        missing: Mapping[str, str] = MappingProxyType({}),
+        corrected: Sequence[str] = (),
+        logs: Sequence[str] = (),
     ) -> OwnFileReport:
         """What happens to the user's own file, which there is; raises SpecError.
 
         `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the
-        server says of numbers in whose place it takes others.
+        server says of numbers in whose place it takes others, `logs` what is otherwise with a trial's logs.
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
         stands_for = "" if upstream is None else upstream.stands_for
-        site = () if self.site is None else self.site.told
-        return report(self.target, self.base, self.space, missing, corrected, stands_for, site)
+        further: dict[Kind, Sequence[str]] = {
+            "corrected": [f"{self.target.program} says: {each}" for each in corrected],
+            "site": () if self.site is None else self.site.told,
+            "log": logs,
+        }
+        return report(self.target, self.base, self.space, missing, further, stands_for)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""

@@ -64,8 +64,8 @@ def own_site(root: Path, definition: Definition, own_workloads: Path | None) -> 
             f"site = {root}: not there: {counted(len(lost), 'file')} of {len(before['files'])} that the "
             f"workload {definition.name} asks for, with {share} of its requests; the first is {lost[0]}",
         )
-    size = f"{counted(len(sizes), 'file')}, {sum(sizes.values()) / 1e6:.1f} MB"
-    told = [f"served from {root} as they lie there, only read: {size}"]
+    there = f"{counted(len(sizes), 'file')}, {sum(sizes.values()) / 1e6:.1f} MB"
+    told = [f"served from {root} as they lie there, only read: {there}"]
     if lost:
         told.append(
             f"not there: {counted(len(lost), 'file')} that the workload asks for, {lost[0]} for one; {share} "

@@ -26,9 +26,12 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "": 1}
 
 def paths(file: ServerFile) -> frozenset[str]:
     """The paths of which the rules want to know where they lie: of roots, and the folders of logs."""
-    return frozenset(
-        {root.first for root in _roots(file)} | {log.first.rpartition("/")[0] or "/" for log in _logs(file)}
-    )
+    return frozenset({root.first for root in _roots(file)}) | log_folders(file)
+
+
+def log_folders(file: ServerFile) -> frozenset[str]:
+    """The folders that it has logs in."""
+    return frozenset(log.first.rpartition("/")[0] or "/" for log in _logs(file))
 
 
 def sendfile(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:

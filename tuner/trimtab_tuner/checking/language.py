@@ -1,5 +1,5 @@
-"""Rules about servers' languages: directives of nginx that may not stand so, and in those of h2o and lighttpd,
-which say it only as they start, words in place of numbers and what is set twice.
+"""Rules about servers' languages: directives of nginx that may not stand so; in those of h2o and lighttpd
+words in place of numbers, and what is set twice.
 
 What each directive of nginx is allowed, crossplane knows, the parser of its makers. A directive that it does
 not know, of a module or of a later nginx, is passed over.
@@ -43,7 +43,6 @@ def no_number(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     if file.target.name not in ("h2o", "lighttpd"):
         return
     numbers = {knob.name for knob in file.target.space().knobs if isinstance(knob.default, int)}
-    command = " ".join(file.target.check_command("FILE"))
     numbers.add("server.max-fds")  # `auto` is our own word for a number
     for statement in file.named(*numbers):
         value = statement.first
@@ -55,7 +54,7 @@ def no_number(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             statement,
             f"{statement.name} takes a whole number, and here it is {value}.",
             statement.said,
-            suggestion=f"A number, or none of this line: {command} says what the server makes of it.",
+            suggestion="A number, or none of this line.",
         )
 
 

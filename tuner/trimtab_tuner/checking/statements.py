@@ -155,7 +155,7 @@ def _of_lighttpd(text: str, line_of: LineOf) -> Iterator[Statement]:
 def _of_h2o(text: str, line_of: LineOf) -> Iterator[Statement]:
     for command in h2o.commands(text):
         value = command.value.value
-        plain = isinstance(value, str) and not command.value.tag.startswith("!")
+        plain = isinstance(value, str) and not (command.value.tag or "").startswith("!")
         around = tuple(Statement(name, (), 0, is_block=True) for name in command.above)
         yield Statement(command.name, (value,) if plain else (), line_of(command.start), around)
 

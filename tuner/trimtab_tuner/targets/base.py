@@ -224,7 +224,8 @@ class Target(Protocol):
     tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
     mean to other servers, and `verify_live` has for a knob the command that shows what a running server does
     with it. From a user's own file `parse_tls` reads what `parse` leaves out, as `parse_proxy` does of
-    proxying, and `parse_log` of the `log_knobs`, which only such a file has. `http2` says whether and how it can serve a workload of HTTP/2.
+    proxying, and `parse_log` of the `log_knobs`, which only such a file has. `http2` says whether and how it
+    can serve a workload of HTTP/2.
 
     A user's own file is dealt with by `includes`, `rooted`, `changed` and `private`. `changed` makes what the
     user gets back: tuned settings replaced or added, every other byte as it was. `private` makes what is

@@ -42,6 +42,8 @@ def first_guarded(files: Iterable[Path]) -> Path | None:
     """The first of the files that not every user may read, or the folder of it; None without one."""
     entered: set[Path] = set()
     for file in files:
+        if not file.is_file():  # whoever needs it says so
+            continue
         if not file.stat().st_mode & stat.S_IROTH:
             return file
         if file.parent not in entered and not open_to_everyone(file.parent):
