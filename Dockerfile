@@ -42,6 +42,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && rm -f /etc/machine-id \
  && useradd --system --uid 10001 --home-dir /var/lib/trimtab --create-home trimtab
+# Where the members of a fleet in docker-compose.yml share their credentials.
+RUN install --directory --owner trimtab --mode 700 /fleet
 COPY --from=build /stage /
 ENV TRIMTAB_VAR=/var/lib/trimtab
 USER trimtab

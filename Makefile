@@ -39,7 +39,7 @@ LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
-        packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-live test-webui test-browser test-stack
+        packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-fleet test-live test-webui test-browser test-stack
 
 help: ## list the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -194,6 +194,10 @@ test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
 
 test-kernel-kill: setup ## kill -9 a run with kernel knobs 200 times; what it has set is put back each time; 20 minutes
 	@TRIMTAB_KILLS=200 $(BIN)/pytest -q -s agent/tests/kernel/test_kills.py
+
+test-fleet: packages setup ## the fleet with real processes: hosts in namespaces, PostgreSQL, kills; and its containers; half an hour
+	@$(BIN)/pytest -q agent/tests/fleet db/tests/test_bookings.py db/tests/test_stations.py
+	@$(BIN)/pytest -q .ci/test_fleet_compose.py
 
 test-webui: .build/npm
 	@cd webui && npm run --silent test

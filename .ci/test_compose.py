@@ -42,7 +42,7 @@ RUN = {
 """A tuning run of well under a minute: real server, real load, real search, few of each."""
 
 
-def compose(*arguments: str) -> str:
+def compose(*arguments: str, project: str = PROJECT, profile: str = "host-tuning") -> str:
     """Runs Compose, whichever is installed (v2 plug-in or 1.29), and gives what it printed."""
     plugin = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
     base = (
@@ -50,7 +50,7 @@ def compose(*arguments: str) -> str:
         if plugin.returncode == 0
         else [shutil.which("docker-compose") or "docker-compose"]
     )
-    command = [*base, "--project-name", PROJECT, "--profile", "host-tuning", *arguments]
+    command = [*base, "--project-name", project, "--profile", profile, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
