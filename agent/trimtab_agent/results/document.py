@@ -24,7 +24,6 @@ from trimtab_tuner.wording import counted, in_digits, in_percent, in_unit
 from trimtab_tuner.workloads.parameters import (
     clients_of,
     conditions_of,
-    recorded_parameters,
     workload_label,
 )
 
@@ -228,9 +227,9 @@ def _command(run: records.Run, space: Space) -> str:
     words = ["trimtab", "compare"] if two else ["trimtab", "tune", f"--preset={run.preset}"]
     words.append(f"--target={run.target}")
     words += [f"--base={file['path']}" for file in (run.base, run.base.get("new")) if file]
-    upstream = recorded_parameters(run.workload_parameters).definition.upstream
-    if upstream is not None and upstream.stands_for:
-        words.append(f"--upstream={upstream.stands_for}=measured")
+    upstream = run.workload_parameters.get("definition", {}).get("upstream") or {}
+    if stands_for := upstream.get("stands_for"):
+        words.append(f"--upstream={stands_for}=measured")
     conditions = conditions_of(run.workload_parameters)
     words += [f"--site={site}" for site in [run.workload_parameters.get("site")] if site is not None]
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]
