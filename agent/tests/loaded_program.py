@@ -151,7 +151,9 @@ def attend(order: dict[str, Any], prints: int, tells: int) -> None:
 if __name__ == "__main__":
     if os.fork():
         os._exit(0)
-    from trimtab_agent.api import daemon  # noqa: F401 - the slowest of what commands load when they need it
+    # The slowest of what commands load when they need it.
+    from scipy import stats  # noqa: F401
+    from trimtab_agent.api import daemon  # noqa: F401
     from trimtab_agent.terminal.main import main
     from trimtab_tuner.understanding.importance import load_trees
 
