@@ -82,6 +82,7 @@ struct uring {
 struct accepting {
     bool multishot, cancelled;
     int64_t single;        /* requests for one connection each */
+    int64_t at_once;       /* so many clients may wait that a multishot request takes all of */
     bool watched, arrived; /* it is to say when a client waits; one does, or did */
 };
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one */
+#define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one, */
+#define SINGLE_MOST    128               /* of which so many are asked for */
 #define BACK_OFF_NS    (100 * NS_PER_MS) /* when descriptors or memory have run out */
 #define SHED_FILES     16                /* cached files closed to make room for connections */
 #define LOOK_NS        NS_PER_S          /* after another worker has died, */
@@ -82,9 +83,21 @@ static bool is_overlooked(const struct accept_queue *queue, size_t index)
 }
 
 /*
+ * Returns with how many places a multishot request may stay. It takes all who wait, and clients for whom
+ * there is no place then wait in our queue: with other workers at the listener, who may have places, there
+ * has to be one for each that the kernel lets wait.
+ */
+static int64_t multishot_room(const struct accept_queue *queue, const struct accepting *accepting)
+{
+    const bool alone = queue->worker->layout.serving == 1;
+
+    return alone || accepting->at_once < MULTISHOT_ROOM ? MULTISHOT_ROOM : accepting->at_once;
+}
+
+/*
  * Asks for connections as far as there is room for them. A multishot request may bring more than there is
  * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
- * are asked for as there are places.
+ * are asked for as there are places, but not more than SINGLE_MOST.
  */
 void accept_queue_update(struct accept_queue *queue)
 {
@@ -96,19 +109,20 @@ void accept_queue_update(struct accept_queue *queue)
 
     for (size_t i = 0; i < worker->listener_count; i++) {
         struct accepting *accepting = &queue->accepting[i];
+        const int64_t least = multishot_room(queue, accepting);
 
         if ((accepting->multishot || accepting->single > 0) && !accepting->cancelled &&
-            ((accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places) ||
+            ((accepting->multishot ? places < least : accepting->single > places) ||
              is_overlooked(queue, i))) {
             accepting->cancelled = uring_cancel_accepts(queue->uring, (unsigned)i);
         }
         if (accepting->cancelled || accepting->multishot)
             continue;
-        if (places >= 2 * MULTISHOT_ROOM) {
+        if (places >= least + MULTISHOT_ROOM) {
             accepting->multishot = uring_accept(queue->uring, worker->listeners[i], (unsigned)i, true);
             continue;
         }
-        while (accepting->single < places &&
+        while (accepting->single < places && accepting->single < SINGLE_MOST &&
                uring_accept(queue->uring, worker->listeners[i], (unsigned)i, false))
             accepting->single++;
         if (recycles)
@@ -245,8 +259,12 @@ bool accept_queue_open(struct accept_queue *queue, struct worker *worker, struct
 {
     *queue = (struct accept_queue){.worker = worker, .uring = uring};
     queue->accepting = calloc(worker->listener_count, sizeof(*queue->accepting));
+    if (!queue->accepting)
+        return false;
+    for (size_t i = 0; i < worker->listener_count; i++)
+        queue->accepting[i].at_once = accept_policy_backlog(worker->listeners[i]);
     accept_queue_look(queue);
-    return queue->accepting != NULL;
+    return true;
 }
 
 void accept_queue_close(struct accept_queue *queue)

@@ -47,3 +47,10 @@ uint32_t accept_policy_waiting(int listener)
 
     return look_at(listener, &waiting, &room) ? waiting : 0;
 }
+
+uint32_t accept_policy_backlog(int listener)
+{
+    uint32_t waiting, room;
+
+    return look_at(listener, &waiting, &room) ? room : UINT32_MAX;
+}

@@ -29,4 +29,7 @@ int64_t accept_policy_balance_listener(int listener, uint32_t ready);
 /* Returns how many connections wait at a listening socket; 0 if the kernel does not tell. */
 uint32_t accept_policy_waiting(int listener);
 
+/* Returns how many connections may wait at a listening socket; UINT32_MAX if the kernel does not tell. */
+uint32_t accept_policy_backlog(int listener);
+
 #endif

@@ -295,6 +295,28 @@ def test_who_has_asked_while_the_server_was_held_up_does_not_give_way(
     assert waiting.reply().body == b"contents"
 
 
+@pytest.mark.parametrize("name", ["symped", "shared-symped", "co-amped", "uring"])
+def test_who_came_while_one_worker_was_held_up_is_served_by_whoever_has_places(
+    start: Callable[..., Any], await_state: Callable[..., Any], stopped: Callable[[int], None], name: str
+) -> None:
+    """The other worker finds them all at once, and takes no more than it has places for: the rest would wait
+    there for ever.
+    """
+    server = start(architecture=name, workers=2, max_connections=400, backlog=1000, sndbuf=16384)
+    server.write("big", bytes(1 << 20))
+    first, held = server.worker_pids()[:2]
+    for pid in (first, held):
+        stopped(pid)
+        await_state(lambda pid=pid: all("\nState:\tT" in task.read_text() for task in tasks(pid)))
+    clients = [server.connect(receive_buffer=4096) for _ in range(300)]
+    for client in clients:
+        client.ask("/big")
+    os.kill(first, signal.SIGCONT)
+    await_state(lambda: server.total()["requests"] >= 150)
+    os.kill(held, signal.SIGCONT)
+    server.await_total(requests=300, connections_open=300)
+
+
 @pytest.mark.parametrize(
     "name",
     ["smped", "knot", "nm"]
