@@ -59,7 +59,7 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.own_file_check import logs_elsewhere, require_measurable, upstreams_missing
 from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.own_file_report import OwnFileReport
-from trimtab_agent.study.so_far import found_so_far
+from trimtab_agent.study.recorded_run import found_so_far
 from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study
 from trimtab_agent.study.taking_in import take_in_booked

@@ -56,9 +56,9 @@ from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.dividing import DIVIDED_AFTER, DRIVEN_AGAIN, divided_anew, following_cpus
 from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.recorded_run import early_outcome, history_of, in_blocks, search_of
 from trimtab_agent.study.remeasuring import remeasure
 from trimtab_agent.study.search import Search
-from trimtab_agent.study.so_far import early_outcome, history_of, in_blocks, search_of
 from trimtab_agent.workloads.choice import make_workload
 
 log = logging.getLogger(__name__)

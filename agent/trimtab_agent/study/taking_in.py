@@ -11,7 +11,7 @@ from trimtab_tuner.judging.judgement import scores
 from trimtab_tuner.space import Space
 
 from trimtab_agent.study.dispatcher import scored_on
-from trimtab_agent.study.so_far import history_of
+from trimtab_agent.study.recorded_run import history_of
 
 log = logging.getLogger(__name__)
 
