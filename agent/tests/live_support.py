@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -78,18 +79,25 @@ def tiny_options(**changes: Any) -> list[str]:
 
 
 class Listener:
-    """Collects the events of a broadcaster, and waits for particular ones."""
+    """Collects the events of a broadcaster, and waits for particular ones.
+
+    What was taken together with the event that was waited for stays for the next wait: two that come
+    at once, as from two stations, are two answers.
+    """
 
     def __init__(self, broadcaster: Broadcaster) -> None:
         self._arrived = threading.Event()
         self._subscription = broadcaster.subscribe(self._arrived.set)
+        self._taken: deque[Event] = deque()
         self.seen: list[Event] = []
 
     def wait_for(self, name: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True) -> Event:
         """The next event of that name that matches; fails after a minute."""
         deadline = time.monotonic() + WAIT_S
         while time.monotonic() < deadline:
-            for event in self._subscription.drain():
+            self._taken.extend(self._subscription.drain())
+            while self._taken:
+                event = self._taken.popleft()
                 self.seen.append(event)
                 if event.name == name and matches(event.data):
                     return event

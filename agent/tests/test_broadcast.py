@@ -2,6 +2,7 @@
 
 import threading
 
+from live_support import Listener
 from trimtab_agent.broadcast import Broadcaster
 
 
@@ -72,3 +73,13 @@ def test_listener_from_before_a_restart_gets_everything_since():
     broadcaster.publish("log", {"message": "after the restart"})
     listener = broadcaster.subscribe(lambda: None, after_id=4321)
     assert [event.id for event in listener.drain()] == [5000]
+
+
+def test_tests_that_wait_for_two_events_get_both_of_one_batch():
+    """The listener of the tests: what comes together with the one that was waited for is not lost."""
+    broadcaster = Broadcaster()
+    listener = Listener(broadcaster)
+    for n in range(4):
+        broadcaster.publish("measurement" if n % 2 else "sample", {"n": n})
+    assert [listener.wait_for("measurement").data["n"] for _ in range(2)] == [1, 3]
+    assert [event.data["n"] for event in listener.seen] == [0, 1, 2, 3]
