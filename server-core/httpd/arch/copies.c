@@ -30,8 +30,13 @@ bool copies_check(const struct config *config)
 
 struct row_description copies_describe_row(const struct config *config, unsigned row)
 {
+    const bool is_one = copies_count(config) == 1;
+
     return (struct row_description){
-        .role = "worker", .process = row, .cpu_position = copy_of_process(config, row)};
+        .role = "worker",
+        .process = row,
+        .cpu_position = is_one ? row : copy_of_process(config, row),
+    };
 }
 
 void copies_choose_listeners(const struct master *master, struct worker *worker)

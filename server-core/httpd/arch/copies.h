@@ -23,7 +23,8 @@ static inline unsigned copy_of_process(const struct config *config, unsigned pro
 /* Checks that every copy has a process and an address. Logs what is wrong and returns false. */
 bool copies_check(const struct config *config);
 
-/* For struct architecture: describes row i as process i, at the place of its copy in `affinity`. */
+/* For struct architecture: describes row i as process i, at the place of its copy in `affinity`, or at one of
+ * its own if there is but one copy. */
 struct row_description copies_describe_row(const struct config *config, unsigned row);
 
 /* For struct architecture: the listeners of the worker's copy. */

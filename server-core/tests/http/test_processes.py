@@ -75,13 +75,16 @@ def test_worker_processes_do_not_outlive_a_killed_master(
     await_state(lambda: not any(is_running(pid) for pid in pids))
 
 
+@pytest.mark.parametrize("architecture", ["symped", "shared-symped", "co-amped", "uring"])
 def test_workers_are_pinned_as_the_affinity_says(
-    start: Callable[..., Any], await_state: Callable[..., Any]
+    start: Callable[..., Any], await_state: Callable[..., Any], architecture: str
 ) -> None:
     """Worker i runs on element i modulo the number of elements."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
-    server = start(workers=3, affinity=",".join(map(str, cpus)))
-    for worker in server.command("show info")["workers"]:
+    server = start(architecture=architecture, workers=3, affinity=",".join(map(str, cpus)))
+    workers = [each for each in server.command("show info")["workers"] if each["role"] == "worker"]
+    assert len(workers) == 3
+    for worker in workers:
         assert worker["cpu"] == cpus[worker["worker"] % len(cpus)]
         await_state(lambda: os.sched_getaffinity(worker["pid"]) == {worker["cpu"]})  # noqa: B023
 
