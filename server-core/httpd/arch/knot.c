@@ -219,6 +219,7 @@ const struct architecture architecture_knot = {
     .name = "knot",
     .help = "a user-level thread for each connection, on one kernel thread; others for disks",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .lay_out = lay_out,
     .describe_row = describe_row,
     .driver = &user_threads_driver,

@@ -48,6 +48,7 @@ const struct architecture architecture_mp = {
     .name = "mp",
     .help = "a process for each connection, made beforehand",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .workers_default = 32, /* as many as Flash's MP had for each main process in the seeds' report 004 */
     .check = check,
     .lay_out = lay_out,

@@ -220,6 +220,7 @@ const struct architecture architecture_mt = {
     .name = "mt",
     .help = "a kernel thread for each connection, in one process",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .workers_default = 64,
     .lay_out = lay_out,
     .describe_row = describe_row,

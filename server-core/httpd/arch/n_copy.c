@@ -20,18 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that any of the copied architectures understands; check() refuses what the chosen one does not. */
-static const enum knob_id UNDERSTOOD[] = {
-    KNOB_COPIES,        KNOB_COPY_OF,       KNOB_REUSEPORT,         KNOB_AFFINITY,
-    KNOB_WORKERS,       KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS,
-    KNOB_ACCEPT_LIMIT,  KNOB_CACHE_ENTRIES, KNOB_CACHE_LOCK,        KNOB_THREAD_POOL,
-    KNOB_READERS,       KNOB_POLL_DELAY_US, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT,
-    KNOB_STAGE_THREADS, KNOB_STAGE_BATCH,   KNOB_ADMISSION_P90_MS,  KNOB_LARGE_TRANSFER,
-    KNOB_COUNT,
-};
-
-/* What belongs to the copying and not to the copy. */
-static const enum knob_id OF_THE_WHOLE[] = {KNOB_COPIES, KNOB_COPY_OF, KNOB_REUSEPORT, KNOB_AFFINITY};
+/* What belongs to the copying and not to the copy. All that any of the copied architectures understands
+ * n-copy does too (KNOB_COPY_OF); check() refuses what the chosen one does not. */
+static const enum knob_id UNDERSTOOD[] = {KNOB_COPIES, KNOB_COPY_OF, KNOB_REUSEPORT, KNOB_AFFINITY,
+                                          KNOB_COUNT};
 
 static int64_t copied_index(const struct config *config)
 {
@@ -102,8 +94,8 @@ static struct row_description describe_row(const struct config *config, unsigned
 
 static bool is_of_the_whole(enum knob_id id)
 {
-    for (size_t i = 0; i < sizeof(OF_THE_WHOLE) / sizeof(*OF_THE_WHOLE); i++) {
-        if (OF_THE_WHOLE[i] == id)
+    for (const enum knob_id *each = UNDERSTOOD; *each != KNOB_COUNT; each++) {
+        if (*each == id)
             return true;
     }
     return false;

@@ -173,6 +173,7 @@ const struct architecture architecture_nm = {
     .name = "nm",
     .help = "user-level threads, one for each connection, on several kernel threads",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .lay_out = lay_out,
     .describe_row = describe_row,
     .driver = &user_threads_driver,

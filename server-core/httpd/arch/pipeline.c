@@ -324,6 +324,7 @@ const struct architecture architecture_pipeline = {
     .name = "pipeline",
     .help = "stages with threads of their own: accept, read poll, read, write poll, write",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .check = check,
     .lay_out = lay_out,
     .describe_row = describe_row,

@@ -148,6 +148,7 @@ const struct architecture architecture_shared_symped = {
     .name = "shared-symped",
     .help = "symmetric processes with event loops of their own that share descriptors and cache",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .balances_accepting = true,
     .check = check,
     .lay_out = lay_out,

@@ -14,6 +14,7 @@ const struct architecture architecture_sped = {
     .name = "sped",
     .help = "one process, one event loop",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .balances_accepting = true,
     .run = event_loop_run,
 };

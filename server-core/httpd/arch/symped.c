@@ -17,6 +17,7 @@ const struct architecture architecture_symped = {
     .name = "symped",
     .help = "symmetric processes, each with an event loop of its own",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .balances_accepting = true,
     .run = event_loop_run,
 };

@@ -428,7 +428,7 @@ static int run(struct worker *worker)
 static void lay_out(const struct config *config, struct layout *layout)
 {
     (void)config;
-    layout->blocking_listeners = true;
+    layout->blocking_listeners = layout->has_rings = true;
     layout->file_mappings = layout->connection_mappings = 1;
 }
 
@@ -450,6 +450,7 @@ const struct architecture architecture_uring = {
     .name = "uring",
     .help = "processes that ask the kernel to accept, receive and send through a ring",
     .knobs = UNDERSTOOD,
+    .can_be_copied = true,
     .balances_accepting = true,
     .check = check,
     .lay_out = lay_out,

@@ -3,6 +3,8 @@
  */
 #include "httpd/config/architecture.h"
 
+#include "httpd/io/events.h"
+
 /* What any server has, however it divides its work. */
 static const enum knob_id COMMON_KNOBS[] = {
     KNOB_ROOT,       KNOB_LISTEN,   KNOB_STATS_SOCKET,    KNOB_ACCESS_LOG,   KNOB_USER,
@@ -20,6 +22,15 @@ const char *architecture_name(size_t index)
     const struct architecture *architecture = architecture_at(index);
 
     return architecture ? architecture->name : NULL;
+}
+
+const char *architecture_copied_name(size_t index)
+{
+    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++) {
+        if (ARCHITECTURES[i]->can_be_copied && index-- == 0)
+            return ARCHITECTURES[i]->name;
+    }
+    return NULL;
 }
 
 const struct architecture *architecture_of(const struct config *config)
@@ -42,6 +53,7 @@ struct layout architecture_layout(const struct config *config)
 
     if (architecture->lay_out)
         architecture->lay_out(config, &layout);
+    layout.has_rings |= event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->ring;
     return layout;
 }
 
@@ -63,7 +75,18 @@ static bool contains(const enum knob_id *knobs, enum knob_id id)
     return false;
 }
 
+/* Says whether any of those that can be copied understands the knob. */
+static bool copied_understands(enum knob_id id)
+{
+    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++) {
+        if (ARCHITECTURES[i]->can_be_copied && contains(ARCHITECTURES[i]->knobs, id))
+            return true;
+    }
+    return false;
+}
+
 bool architecture_understands(const struct architecture *architecture, enum knob_id id)
 {
-    return contains(COMMON_KNOBS, id) || contains(architecture->knobs, id);
+    return contains(COMMON_KNOBS, id) || contains(architecture->knobs, id) ||
+           (contains(architecture->knobs, KNOB_COPY_OF) && copied_understands(id));
 }

@@ -3,9 +3,8 @@
  * processes, and the code that each of these runs.
  *
  * A new architecture is one file that defines a `struct architecture`, its declaration and its line in the
- * table in arch/architectures.h and .c, and the file's name in meson.build; one that n-copy may copy is also
- * named in knobs.c (copy_of). It is built from the same
- * parts as all others (connection.h, file_cache.h, io/), so that a difference between two architectures is a
+ * table in arch/architectures.h and .c, and the file's name in meson.build. It is built from the same parts
+ * as all others (connection.h, file_cache.h, io/), so that a difference between two architectures is a
  * difference of architecture; what it does with connections in its own way is in its driver (driver.h).
  *
  * LAYOUT. The master forks `processes` processes and replaces those that die. Whatever counts, be it a
@@ -34,6 +33,7 @@ struct layout {
     unsigned connection_mappings; /* of memory, that a process has for each connection and each cached file */
     unsigned file_mappings;
     bool blocking_listeners; /* listeners are in blocking mode */
+    bool has_rings;          /* processes work with rings of io_uring, as they do where that is `events` */
     unsigned listener_sets;  /* how often each address is opened: more than once with `reuseport` only */
 };
 
@@ -49,8 +49,13 @@ struct architecture {
     const char *help;
 
     /* The knobs it understands beside those that every architecture does (COMMON_KNOBS in architecture.c);
-     * ends with KNOB_COUNT. All others must keep their defaults. */
+     * ends with KNOB_COUNT. All others must keep their defaults. With KNOB_COPY_OF it understands those of
+     * all that can be copied as well. */
     const enum knob_id *knobs;
+
+    /* n-copy may have copies of it: what its processes share is made after they are forked, or knows of
+     * copies. */
+    bool can_be_copied;
 
     /* What `workers` is when it is not given; 0: as for all others. */
     unsigned workers_default;

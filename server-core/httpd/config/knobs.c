@@ -30,16 +30,6 @@ static const char *sendfile_choice(size_t index)
     return names[index];
 }
 
-/* Those that can be copied: what their processes share is not made before they are forked, or (shared-symped)
- * knows of copies. */
-static const char *copy_of_choice(size_t index)
-{
-    static const char *const names[] = {"sped",     "symped", "shared-symped", "mp", "mt",
-                                        "pipeline", "uring",  "knot",          "nm", NULL};
-
-    return names[index];
-}
-
 static const char *cache_lock_choice(size_t index)
 {
     static const char *const names[] = {[CACHE_LOCK_MUTEX] = "mutex", [CACHE_LOCK_RW] = "rw", NULL};
@@ -160,7 +150,7 @@ const struct knob KNOBS[KNOB_COUNT] = {
                 "the kernel divides the connections"},
     [KNOB_COPIES] = {.name = "copies", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
         .default_text = "1", .help = "copies of the whole server, usually one for each CPU"},
-    [KNOB_COPY_OF] = {.name = "copy_of", .kind = KNOB_CHOICE, .choice = copy_of_choice,
+    [KNOB_COPY_OF] = {.name = "copy_of", .kind = KNOB_CHOICE, .choice = architecture_copied_name,
         .default_text = "symped", .help = "the architecture that n-copy has copies of"},
     [KNOB_HELPERS] = {.name = "helpers", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
         .default_text = "4", .help = "helper processes for what may block, for each event loop"},

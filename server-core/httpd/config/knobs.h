@@ -101,9 +101,10 @@ struct knob_value {
 
 extern const struct knob KNOBS[KNOB_COUNT];
 
-/* Returns the name of architecture `index`, or NULL behind the last; the table of them
- * (arch/architectures.c), which knows the knobs, says it. */
+/* Return the name of architecture `index`, and of number `index` of those that can be copied, or NULL behind
+ * the last; the table of them (arch/architectures.c), which knows the knobs, says it. */
 const char *architecture_name(size_t index);
+const char *architecture_copied_name(size_t index);
 
 /* Returns the id of the knob called `name`, or KNOB_COUNT. */
 enum knob_id knob_find(const char *name);

@@ -1,8 +1,9 @@
 /*
  * See sandbox.h.
  *
- * The calls are those of all architectures: they are made of the same parts. Operations in a ring of io_uring
- * are not looked at by this, so who has a ring can make and reach sockets by it.
+ * The calls are those of all architectures: they are made of the same parts. Only rings of io_uring are for
+ * those alone that work with one: operations in a ring are not looked at by this, so who has one can make and
+ * reach sockets by it.
  */
 #include "httpd/config/sandbox.h"
 
@@ -69,9 +70,6 @@ static const unsigned ALLOWED[] = {
     SYS_epoll_pwait,
     SYS_ppoll,
     SYS_pselect6,
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
     SYS_eventfd2,
     SYS_futex,
     SYS_nanosleep,
@@ -114,13 +112,25 @@ static const unsigned ALLOWED[] = {
     SYS_exit_group,
 };
 
-#define ALLOWED_COUNT (sizeof(ALLOWED) / sizeof(*ALLOWED))
+static const unsigned OF_RINGS[] = {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register};
 
-bool sandbox_enter(void)
+#define COUNT(calls) (sizeof(calls) / sizeof(*(calls)))
+
+/* Appends to `filter` that `count` calls are allowed. */
+static unsigned short allow(struct sock_filter *filter, unsigned short length, const unsigned *calls,
+                            size_t count)
 {
-    const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    for (size_t i = 0; i < count; i++) {
+        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    return length;
+}
+
+bool sandbox_enter(bool with_rings)
+{
     const struct sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-    struct sock_filter filter[6 + 2 * ALLOWED_COUNT];
+    struct sock_filter filter[6 + 2 * (COUNT(ALLOWED) + COUNT(OF_RINGS))];
     struct sock_fprog program = {.filter = filter};
     unsigned short length = 0;
 
@@ -130,10 +140,9 @@ bool sandbox_enter(void)
     filter[length++] = refuse;
     filter[length++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (size_t i = 0; i < ALLOWED_COUNT; i++) {
-        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ALLOWED[i], 0, 1);
-        filter[length++] = allow;
-    }
+    length = allow(filter, length, ALLOWED, COUNT(ALLOWED));
+    if (with_rings)
+        length = allow(filter, length, OF_RINGS, COUNT(OF_RINGS));
     filter[length++] = refuse;
     program.len = length;
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_LOG, &program) == 0 ||
@@ -145,8 +154,9 @@ bool sandbox_enter(void)
 
 #else
 
-bool sandbox_enter(void)
+bool sandbox_enter(bool with_rings)
 {
+    (void)with_rings;
     return true;
 }
 

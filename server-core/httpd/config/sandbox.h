@@ -9,9 +9,9 @@
 
 #include <stdbool.h>
 
-/* Binds the calling process, which must have one thread, to those calls; others fail with EPERM. It must not
- * be able to gain rights (identity.h). Logs what fails and returns false; where the kernel has no filters,
- * nothing happens. */
-bool sandbox_enter(void);
+/* Binds the calling process, which must have one thread, to those calls; others fail with EPERM.
+ * `with_rings`: it works with a ring of io_uring. It must not be able to gain rights (identity.h). Logs what
+ * fails and returns false; where the kernel has no filters, nothing happens. */
+bool sandbox_enter(bool with_rings);
 
 #endif

@@ -197,7 +197,7 @@ int worker_run(struct worker *worker)
     if (!identity_assume(worker->config->identity) || isolate(worker) != 0)
         return EXIT_RUNTIME;
     worker_pin(worker);
-    if (geteuid() != 0 && !sandbox_enter())
+    if (geteuid() != 0 && !sandbox_enter(worker->layout.has_rings))
         return EXIT_RUNTIME;
     forget_predecessor(worker);
     worker->contents = contents_cache_create(config_cache_bytes(worker->config));

@@ -36,6 +36,7 @@ struct event_set;
 struct event_mechanism {
     const char *name;
     bool level;           /* reports levels; otherwise edges */
+    bool ring;            /* asks by a ring of io_uring */
     unsigned descriptors; /* it can only watch descriptors below this number; 0: any */
 
     /* Returns NULL, or why this kernel cannot do it. NULL: every Linux can. */

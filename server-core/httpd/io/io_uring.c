@@ -305,6 +305,7 @@ static int wait_events(struct event_set *set, struct event *events, int size, in
 
 const struct event_mechanism event_mechanism_io_uring = {
     .name = "io_uring",
+    .ring = true,
     .unavailable = unavailable,
     .create = create,
     .destroy = destroy,

@@ -402,6 +402,13 @@ def architecture(request: pytest.FixtureRequest) -> dict[str, str]:
     return knobs
 
 
+@pytest.fixture(params=EVERY_MODE)
+def every_mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each architecture, way of sending and event mechanism, for tests that start servers of their own."""
+    knobs: dict[str, str] = request.param
+    return knobs
+
+
 @pytest.fixture(params=EVERY_ARCHITECTURE_ONCE)
 def architecture_once(request: pytest.FixtureRequest) -> dict[str, str]:
     """Each architecture with each way of sending files, for tests that wait for something each time."""
@@ -502,6 +509,14 @@ def evict(tmp_path: Path) -> Callable[[Path], None]:
 def binary() -> str:
     """Return the path of the program under test."""
     return BINARY
+
+
+@pytest.fixture
+def binary_as_released() -> Path:
+    """Return the path of the program without a sanitizer, whichever is under test."""
+    if not BUILT.exists():
+        pytest.skip("it has not been built")
+    return BUILT
 
 
 @pytest.fixture

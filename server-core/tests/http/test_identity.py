@@ -84,6 +84,36 @@ def test_workers_have_no_rights_but_to_read(
     assert rights_of(server.process.pid)["Uid"] == "0 0 0 0"
 
 
+def test_serving_gets_by_with_the_calls_that_it_is_left(
+    start: Callable[..., Any], every_mode: dict[str, str], open_directory: Path, binary_as_released: Path
+) -> None:
+    """In the program as it is released, for one with a sanitizer is not bound."""
+    if every_mode["architecture"] == "shared-symped":
+        pytest.skip("its processes have the descriptors of the master")
+
+    def launch(command: list[Any], **options: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([binary_as_released, *command[1:]], **options)
+
+    server = start(
+        launch, **every_mode, root=open_directory, user=USER, access_log=open_directory / "log", sndbuf=16384
+    )
+    contents = os.urandom(300_000)
+    server.write("large", contents)
+    server.write("small", b"contents")
+    for _ in range(4):
+        connection = server.connect(receive_buffer=4096)
+        for _ in range(2):
+            assert connection.get("/large").body == contents
+            assert connection.get("/small").body == b"contents"
+            assert connection.get("/large", "Range: bytes=5-9").body == contents[5:10]
+        assert connection.get("/none", "Connection: close").status == 404
+        assert connection.is_closed_by_server()
+    assert [rights_of(pid)["Seccomp"] for pid in server.worker_pids()] == ["2"] * len(server.worker_pids())
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(60) == 0
+    assert "not permitted" not in server.log()
+
+
 def test_reload_and_rotation_work_where_only_the_master_may_write(
     start: Callable[..., Any], open_directory: Path, tmp_path: Path, await_state: Callable[..., Any]
 ) -> None:

@@ -103,15 +103,20 @@ static const struct architecture *named(const char *name)
     return architecture_at(i);
 }
 
-static void test_copies_take_each_knob_of_what_is_copied(void **state)
+static void test_copies_take_the_knobs_of_what_can_be_copied_and_no_others(void **state)
 {
+    const struct architecture *n_copy = named("n-copy");
     const char *name;
 
     (void)state;
     for (size_t i = 0; (name = KNOBS[KNOB_COPY_OF].choice(i)) != NULL; i++) {
+        assert_string_not_equal(name, "n-copy");
         for (const enum knob_id *id = named(name)->knobs; *id != KNOB_COUNT; id++)
-            assert_true(architecture_understands(named("n-copy"), *id));
+            assert_true(architecture_understands(n_copy, *id));
     }
+    assert_true(architecture_understands(n_copy, KNOB_READERS));  /* of the pipeline alone */
+    assert_false(architecture_understands(n_copy, KNOB_HELPERS)); /* of those that cannot be copied */
+    assert_false(architecture_understands(named("symped"), KNOB_READERS));
 }
 
 int main(void)
@@ -121,7 +126,7 @@ int main(void)
         cmocka_unit_test(test_cache_of_uring_is_capped_to_what_can_be_mapped),
         cmocka_unit_test(test_who_maps_nothing_has_no_such_limit),
         cmocka_unit_test(test_no_architecture_lists_a_knob_twice_or_one_that_all_have),
-        cmocka_unit_test(test_copies_take_each_knob_of_what_is_copied),
+        cmocka_unit_test(test_copies_take_the_knobs_of_what_can_be_copied_and_no_others),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
