@@ -186,6 +186,34 @@ def test_download_that_is_taken_at_once_is_sent_in_turns(
     assert total["bytes_sent"] / passes <= 2 << 20
 
 
+def test_file_cut_short_while_it_is_sent_ends_its_reply_before_the_announced_length(
+    start: Callable[..., Any], architecture: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """What arrives is the file up to where it was cut, and what was on its way behind that.
+
+    sendfile hands the socket the kernel's own pages: what was on its way behind the cut in the same piece of
+    memory has become zeros. Who copies sends none.
+    """
+    server = start(**architecture, sndbuf=16384, cache_mb=1)
+    length, cut = 3_000_000, 1000
+    # More than the page that is cut, where what has been sent is told before the whole reply is out.
+    enough = 0 if architecture["sendfile"] == "blocking" else 5000
+    path = server.write("large", b"x" * length)
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/large")
+    await_state(lambda: server.total()["bytes_sent"] > enough)
+    os.truncate(path, cut)
+    received = connection.stream.read()
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert f"content-length: {length}".encode() in head.lower()
+    assert len(body) < length
+    copies = architecture["architecture"] == "uring" or architecture["sendfile"] == "off"
+    zeros = 0 if copies else body.count(0)
+    behind = len(body) - min(len(body), cut) - zeros
+    assert body == b"x" * min(len(body), cut) + b"\0" * zeros + b"x" * behind
+    await_state(lambda: "/large became shorter while it was being sent" in server.log())
+
+
 def test_idle_connections_give_way_when_all_places_are_taken(
     start: Callable[..., Any], architecture: dict[str, str]
 ) -> None:
