@@ -48,3 +48,22 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
     expect((await request.patch(address, { data: none, maxRetries: 2 })).ok()).toBe(true);
   });
 }
+
+/** The names of charts that are wider than the panel they stand in. */
+const tooWide = () =>
+  [...document.querySelectorAll('canvas')].flatMap((canvas) => {
+    const panel = canvas.closest('section')?.getBoundingClientRect().right ?? 0;
+    return canvas.getBoundingClientRect().right > panel ? [canvas.getAttribute('aria-label')] : [];
+  });
+
+test('charts grow and shrink with their panels when the window does', async ({ page }) => {
+  for (const path of ['/live', `/runs/${FINISHED}`, `/runs/${FINISHED}/trials/2`]) {
+    await page.setViewportSize({ width: 780, height: 900 });
+    await page.goto(path);
+    await expect(page.locator('canvas').first()).toBeVisible();
+    for (const width of [1360, 780, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(() => page.evaluate(tooWide), { message: `${path} at ${width} pixels` }).toEqual([]);
+    }
+  }
+});

@@ -64,7 +64,8 @@ export function BarChart({ label, nameOf, bars, max, format }: BarChartProps) {
       {
         label,
         data: bars.map(({ value }) => value),
-        backgroundColor: seriesColour(theme, 0),
+        // One for each bar: Chart.js keeps what all share as it was first, also in another theme.
+        backgroundColor: bars.map(() => seriesColour(theme, 0)),
         barPercentage: 0.75,
         ...texts,
       },

@@ -1,10 +1,10 @@
 // Curves over a common x, each with its own colour, dash and point, so that they differ without colour. What is told
 // in another unit of the same x lies below them on an axis of its own.
 
-import type { Chart, ChartData, ChartOptions, Plugin } from 'chart.js';
+import type { Chart, ChartData, ChartOptions, Plugin, Scale } from 'chart.js';
 import { Line } from 'react-chartjs-2';
 import type { Point } from '../maths/decimate';
-import { tickText } from '../maths/ticks';
+import { marksApart, tickText } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
 
@@ -72,6 +72,8 @@ const MARK_DASH = [3, 4];
 /** The chart takes an axis for one of y by the first letter of its name. */
 const LOWER = 'yLower';
 const NARROW_PX = 400;
+/** What the axis of y takes of a chart's width, or so. */
+const Y_AXIS_PX = 80;
 const SHARE_ABOVE = 3;
 const SHARE_BELOW = 2;
 
@@ -212,6 +214,11 @@ const titled = (name: string | undefined): boolean =>
   // Chart.js asks a function here too, although its types do not say so.
   (({ chart }: { chart: Chart }) => name !== undefined && chart.width >= NARROW_PX) as unknown as boolean;
 
+/** Chart.js shares the room for axes out among all of them, also where they lie above each other: labels are cut off. */
+const inOneColumn = (scale: Scale): void => {
+  scale.maxWidth *= 2;
+};
+
 function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'> {
   const { formatX, formatY, lower, logarithmic = false, fitted = false, yName, marks = [] } = props;
   const { wholeX = false, xTicks } = props;
@@ -223,7 +230,9 @@ function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'
     ticks: {
       color: theme.dimmed,
       maxTicksLimit: 6,
-      callback: (value: string | number) => tickText(format(Number(value))),
+      // Of two axes above each other, the lowest label of the upper would lie on the highest of the lower.
+      callback: (value: string | number) =>
+        lower && format === formatY && Number(value) === 0 ? '' : tickText(format(Number(value))),
     },
   });
   const formatOf = (axisId: string | undefined) => (axisId === LOWER && lower ? lower.formatY : formatY);
@@ -245,7 +254,10 @@ function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'
         ...(marks.length > 0 ? { suggestedMax: Math.max(...marks.map(({ value }) => value)) } : {}),
         grid: { color: theme.grid },
         afterBuildTicks: (scale) => {
-          if (xTicks) scale.ticks = xTicks.map((value) => ({ value }));
+          if (!xTicks) return;
+          const { min: low, max: high, chart } = scale;
+          const on = { low, high, lengthPx: chart.width - Y_AXIS_PX };
+          scale.ticks = marksApart(xTicks, (x) => tickText(formatX(x)), on).map((value) => ({ value }));
         },
         ticks: {
           color: theme.dimmed,
@@ -258,12 +270,22 @@ function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'
       },
       // Of axes in one stack the last is drawn on top.
       ...(lower && {
-        [LOWER]: { ...axis(lower.formatY, true, lower.name), stack: 'curves', stackWeight: SHARE_BELOW },
+        [LOWER]: {
+          ...axis(lower.formatY, true, lower.name),
+          stack: 'curves',
+          stackWeight: SHARE_BELOW,
+          beforeFit: inOneColumn,
+        },
       }),
       y: {
         ...axis(formatY, logarithmic, yName),
         beginAtZero: !logarithmic && !fitted,
-        ...(lower && { stack: 'curves', stackWeight: SHARE_ABOVE, offset: false }),
+        ...(lower && {
+          stack: 'curves',
+          stackWeight: SHARE_ABOVE,
+          offset: false,
+          beforeFit: inOneColumn,
+        }),
       },
     },
   };

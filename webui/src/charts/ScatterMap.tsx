@@ -2,10 +2,11 @@
 // shape is the value of a third knob. Neither is told by colour alone: the best has its score written beside it, and
 // the tooltip and the table have all.
 
-import type { Chart as ChartInstance, ChartOptions, Plugin } from 'chart.js';
+import type { Chart as ChartInstance, ChartOptions, Plugin, Scale } from 'chart.js';
 import { useRef } from 'react';
 import { Line } from 'react-chartjs-2';
 import { cssColour, lineCss, sequentialColour } from '../maths/colourScale';
+import { marksApart } from '../maths/ticks';
 import { ChartFigure, type ChartTable } from './ChartFigure';
 import { type ChartTheme, useChartTheme } from './chartTheme';
 import { type Pulsing, usePulse } from './usePulse';
@@ -56,6 +57,8 @@ const LARGEST_PX = 9;
 const FRAME_PX = 26;
 const HEIGHT_PX = 340;
 const TEXT_GAP_PX = 14;
+/** What the axis of y takes of the map's width, or so. */
+const Y_AXIS_PX = 60;
 /** Room beside the outermost points, as a share of an axis. */
 const ROOM = 0.06;
 
@@ -160,8 +163,11 @@ function options(
     grid: { color: theme.grid },
     border: { display: false },
     title: { display: true, text: name, color: theme.dimmed },
-    afterBuildTicks: (axis: { ticks: { value: number }[] }) => {
-      axis.ticks = ticks.map((value) => ({ value }));
+    afterBuildTicks: (axis: Scale) => {
+      const { min, max, chart } = axis;
+      const on = { low: min, high: max, lengthPx: chart.width - Y_AXIS_PX };
+      const shown = axis.isHorizontal() ? marksApart(ticks, format, on) : ticks;
+      axis.ticks = shown.map((value) => ({ value }));
     },
     ticks: {
       color: theme.dimmed,

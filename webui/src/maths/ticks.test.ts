@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteTicks, formatSecondsAgo, logTicks, tickText, timeTicks } from './ticks';
+import { byteTicks, formatSecondsAgo, logTicks, marksApart, tickText, timeTicks } from './ticks';
 
 it('a minute is marked every ten seconds, a quarter of an hour every three minutes', () => {
   expect(timeTicks(60)).toEqual([-60, -50, -40, -30, -20, -10, 0]);
@@ -30,6 +30,7 @@ it.each([
 it('bytes are marked in powers of two', () => {
   expect(byteTicks(22 * 2 ** 30).map((bytes) => bytes / 2 ** 30)).toEqual([0, 8, 16]);
   expect(byteTicks(0)).toEqual([0]);
+  expect(byteTicks(1)).toEqual([0, 1]);
 });
 
 it('a logarithmic axis is marked at 1, 2 and 5, or at powers of ten where it spans many', () => {
@@ -37,4 +38,15 @@ it('a logarithmic axis is marked at 1, 2 and 5, or at powers of ten where it spa
   expect(logTicks(1, 1e6)).toEqual([1, 100, 10_000, 1e6]);
   expect(logTicks(1, 1e4)).toEqual([1, 10, 100, 1000, 10_000]);
   expect(logTicks(0, 10)).toEqual([]);
+});
+
+it('marks whose texts would run into each other are left out, but not the last', () => {
+  const marks = [1024, 4500, 8100, 8800, 15_000];
+  const on = (lengthPx: number) => marksApart(marks, String, { low: 0, high: 15_000, lengthPx });
+  expect(on(1000)).toEqual(marks);
+  expect(on(300)).toEqual([1024, 4500, 8100, 15_000]);
+  expect(on(120)).toEqual([1024, 15_000]);
+  expect(on(10)).toEqual([15_000]);
+  expect(marksApart([], String, { low: 0, high: 1, lengthPx: 100 })).toEqual([]);
+  expect(marksApart([7], String, { low: 7, high: 7, lengthPx: 100 })).toEqual([7]);
 });

@@ -33,10 +33,10 @@ export function tickText(formatted: string): string {
   return formatted.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
 }
 
-/** Marks for bytes from 0 up to `max`, a power of two apart, at most `count` steps. */
+/** Marks for bytes from 0 up to `max`, a power of two apart but not less than one, at most `count` steps. */
 export function byteTicks(max: number, count = 4): number[] {
   if (!(max > 0) || !Number.isFinite(max)) return [0];
-  const step = 2 ** Math.ceil(Math.log2(max / count));
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(max / count)));
   return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
 }
 
@@ -57,4 +57,31 @@ export function logTicks(min: number, max: number): number[] {
   const coarse = within([1]);
   const every = Math.ceil(coarse.length / MOST_LOG_TICKS);
   return coarse.filter((_, i) => i % every === 0);
+}
+
+/** How wide a sign of a mark's text is, and how far two texts stay apart. */
+const SIGN_PX = 7;
+const APART_PX = 10;
+
+/**
+ * Those of ascending marks whose texts do not run into each other on an axis from `low` to `high`, so many pixels long.
+ * The last one stays.
+ */
+export function marksApart(
+  marks: readonly number[],
+  text: (mark: number) => string,
+  { low, high, lengthPx }: { low: number; high: number; lengthPx: number },
+): number[] {
+  const placePx = (mark: number) => ((mark - low) / (high - low || 1)) * lengthPx;
+  const halfPx = (mark: number) => (text(mark).length * SIGN_PX) / 2;
+  const clear = (left: number, right: number) =>
+    placePx(right) - placePx(left) >= halfPx(left) + halfPx(right) + APART_PX;
+  const last = marks.at(-1);
+  const kept: number[] = [];
+  for (const mark of marks) {
+    const before = kept.at(-1);
+    const besideLast = mark === last || clear(mark, last as number);
+    if (besideLast && (before === undefined || clear(before, mark))) kept.push(mark);
+  }
+  return kept;
 }

@@ -1,18 +1,18 @@
 import { Table } from '@mantine/core';
-import type { ArchitectureBest } from '../../api/generated';
+import type { RunComparison } from '../../api/generated';
 import { BarChart } from '../../charts/BarChart';
 import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { formatMbps } from '../../maths/format';
-import { barsByWorkload } from './architectureBars';
+import { barsOf } from './architectureBars';
 import classes from './Compare.module.css';
 
 /** The best of each architecture under each workload, as bars; peak goodput compares whatever the ladder. */
-export function ArchitecturesPanel({ architectures }: { architectures: readonly ArchitectureBest[] }) {
+export function ArchitecturesPanel({ comparison }: { comparison: RunComparison }) {
+  const { architectures } = comparison;
   const workloads = [...new Set(architectures.map(({ workload }) => workload))];
-  const most = Math.max(...architectures.map(({ peak_mbps }) => peak_mbps));
   return (
     <Panel
       title="Best of each architecture"
@@ -23,14 +23,14 @@ export function ArchitecturesPanel({ architectures }: { architectures: readonly 
       ) : (
         <>
           <div className={classes.bars}>
-            {barsByWorkload(architectures).map(([workload, bars]) => (
-              <div key={workload}>
-                <h3 className={classes.workload}>{workload}</h3>
+            {barsOf(comparison).map(({ title, bars, max }) => (
+              <div key={title}>
+                <h3 className={classes.workload}>{title}</h3>
                 <BarChart
-                  label={`Peak goodput under ${workload}`}
+                  label={`Peak goodput under ${title}`}
                   nameOf="Architecture"
                   bars={bars}
-                  max={most}
+                  max={max}
                   format={formatMbps}
                 />
               </div>

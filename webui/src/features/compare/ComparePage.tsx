@@ -106,9 +106,7 @@ function Compared({ comparison, all, onAll }: ComparedProps) {
           </TextLink>
           .
         </Message>
-        {comparison.architectures.length > 1 && (
-          <ArchitecturesPanel architectures={comparison.architectures} />
-        )}
+        {comparison.architectures.length > 1 && <ArchitecturesPanel comparison={comparison} />}
       </>
     );
   }
@@ -155,7 +153,7 @@ function SideBySide({ comparison, all, onAll }: ComparedProps) {
           )}
         </Panel>
       </div>
-      <ArchitecturesPanel architectures={comparison.architectures} />
+      <ArchitecturesPanel comparison={comparison} />
       <Panel
         title="What sets them apart"
         actions={
