@@ -45,7 +45,7 @@ it('marks whose texts would run into each other are left out, but not the last',
   const on = (lengthPx: number) => marksApart(marks, String, { low: 0, high: 15_000, lengthPx });
   expect(on(1000)).toEqual(marks);
   expect(on(300)).toEqual([1024, 4500, 8100, 15_000]);
-  expect(on(120)).toEqual([1024, 15_000]);
+  expect(on(80)).toEqual([1024, 15_000]);
   expect(on(10)).toEqual([15_000]);
   expect(marksApart([], String, { low: 0, high: 1, lengthPx: 100 })).toEqual([]);
   expect(marksApart([7], String, { low: 7, high: 7, lengthPx: 100 })).toEqual([7]);
