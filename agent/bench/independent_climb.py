@@ -5,7 +5,8 @@ with that file, on a copy of the run's data), on the run's server CPUs; trimtab-
 own sessions, with other arrivals and for longer than the run did, at rates of its own: upwards by a tenth
 until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
 percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
-where the run has tuned it, and put back afterwards (root).
+where the run has tuned it, and put back afterwards (root). Of the exported file the values that were measured
+count, not those computed from them for all CPUs and longer pauses.
 
 Default and recommended configuration take turns, three each, so that a climb's own spread is known.
 
@@ -34,7 +35,6 @@ from typing import Any
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator import protocol_options
 from trimtab_agent.station.server.certificates import make_certificates
-from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.workloads import shop
@@ -70,18 +70,17 @@ class Outside:
         self.target = TARGETS[self.run["target"]]
         self.exports = var / "exports" / f"run-{run_id}"
         own = next(e for e in document["exports"] if e["format"] == self.target.program)
-        self.exported: str = self._on_its_cpus(own["text"])
+        self.exported: str = self._as_measured(own["text"])
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
         self.sessions = max(self.file_set.glob("sessions-*.log"), key=lambda path: path.stat().st_mtime)
 
-    def _on_its_cpus(self, text: str) -> str:
-        """The exported file with the workers that were measured: what is exported is for all CPUs, and the
-        generator keeps some of them here, as in the run.
+    def _as_measured(self, text: str) -> str:
+        """The exported file with the values that were measured. What is exported is for all CPUs and for
+        visitors who pause as long as people do; here the generator keeps some CPUs, and visitors pause as
+        shortly as in the run.
         """
-        written, best = self.outcome["written"] or {}, self.outcome["best"]
-        for name in (knob.name for knob in self.target.space().knobs if knob.role is Role.WORKERS):
-            for_all, measured = written.get(name), best.get(name)
-            text = re.sub(rf"\b({re.escape(name)}\W+){for_all}\b", rf"\g<1>{measured}", text)
+        for name, value in (self.outcome["written"] or {}).items():
+            text = re.sub(rf"\b({re.escape(name)}\W+){value}\b", rf"\g<1>{self.outcome['best'][name]}", text)
         return text
 
     def default(self) -> str:
