@@ -61,7 +61,6 @@ class FleetSearch:
             experience=earlier_runs(repository, run) if settings.learn else [],
             features=features(run),
         )
-        self._strategy.ask()  # the default, which every host measures first
         self._revise()
 
     def best(self) -> Trial | None:
@@ -94,7 +93,9 @@ class FleetSearch:
             except TrialLost as lost:
                 self._lose(lost, announcer)
                 continue
-            self._in_flight.pop(trial.number, None)
+            order = self._in_flight.pop(trial.number)
+            if order.proposal_number is not None:
+                self._strategy.take_back(order.configuration)  # its answer is among what is told anew
             self._grow(trial, dispatcher, announcer)
             self._revise()
             self._tell_progress(progress)
