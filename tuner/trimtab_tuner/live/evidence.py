@@ -31,6 +31,9 @@ from scipy import special
 _SCALES = np.geomspace(0.125, 1024, 27)
 _SHARES_TAKEN = np.array([0.0, 0.1, 0.5, 0.75, 0.9, 0.95])
 _TIMES_AS_OFTEN = np.array([1.5, 2.0, 4.0, 10.0, 100.0])
+# Of the range that a bound lies in, which is no wider than the bound is far from the middle: so it is told to
+# a millionth of that distance, and never beyond what has been shown. Each costs as much as a bet.
+_HALVINGS = 20
 
 
 class Above:
@@ -118,13 +121,14 @@ def _lower_bound(count: int, total: float, squares: float, alpha: float) -> floa
     # Values that are all the same have no scale of their own: the bet's widest is theirs.
     farthest = middle - max(1000 * step * math.sqrt(count), 1 / _SCALES[0])
     low = middle - step
+    high = middle
     while not shown(low):
+        high = low
         step *= 2
         low = middle - step
         if low < farthest:
             return -math.inf
-    high = middle
-    for _ in range(40):
+    for _ in range(_HALVINGS):
         between = (low + high) / 2
         if shown(between):
             low = between
