@@ -31,12 +31,18 @@ BUDGET = 9  # long enough for the reference to be measured again
 
 
 def finished_trials(settings, run_id):
-    """What is recorded of the trials that reached their end, by number."""
+    """What is recorded of the trials that reached their end, by number: what they were and have measured.
+
+    Not what they are worth, which is something else where the ladder has grown since.
+    """
     if state_of(settings, run_id) is None:
         return {}
     with open_repository(settings) as repository:
         return {
-            t.number: (t.purpose, t.configuration_hash, t.block, t.score, len(t.measurements))
+            t.number: (
+                *(t.purpose, t.configuration_hash, t.block, t.proposal_number),
+                *((m.rate_rps, m.goodput_mbps, m.requests) for m in t.measurements),
+            )
             for t in repository.whole_trials(run_id)
             if t.verdict is not Verdict.ABORTED
         }
@@ -52,17 +58,19 @@ def state_of(settings, run_id):
 
 
 def check_whole(settings, run_id):
-    """A finished run has each proposal tried once, each slot of the confirmation filled once, no gap."""
+    """A finished run has each proposal tried once, each slot of the confirmation filled once, no gap.
+
+    A trial that was disturbed has tried its proposal; the configuration is proposed once more.
+    """
     with open_repository(settings) as repository:
         trials = repository.whole_trials(run_id)
         proposals = repository.proposals_of(run_id)
     done = [t for t in trials if t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)]
     assert [t.purpose for t in done].count(TrialPurpose.CALIBRATION) == 1
-    searched = [t for t in done if t.purpose is TrialPurpose.SEARCH]
-    answered = [t.proposal_number for t in searched if t.proposal_number is not None]
-    assert len(answered) == len(set(answered))
-    assert len(searched) <= BUDGET
-    assert sorted(answered) == sorted(p.number for p in proposals if p.trial_number is not None)
+    assert len([t for t in done if t.purpose is TrialPurpose.SEARCH]) <= BUDGET
+    tried = [(t.proposal_number, t.number) for t in trials if t.proposal_number is not None]
+    assert tried == sorted(set(tried))
+    assert tried == [(p.number, p.trial_number) for p in proposals if p.trial_number is not None]
     confirmed = [t for t in done if t.purpose is TrialPurpose.CONFIRMATION and t.block]
     slots = [(t.block, t.configuration_hash) for t in confirmed if not t.verdict.spoilt]
     assert len(slots) == len(set(slots))
