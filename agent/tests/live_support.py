@@ -87,7 +87,7 @@ class Listener:
 
     def __init__(self, broadcaster: Broadcaster) -> None:
         self._arrived = threading.Event()
-        self._subscription = broadcaster.subscribe(self._arrived.set)
+        self._subscription = broadcaster.subscribe(self._arrived.set, capacity=100_000)  # all of a run's
         self._taken: deque[Event] = deque()
         self.seen: list[Event] = []
 

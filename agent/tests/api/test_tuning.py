@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from live_support import tiny_spec
+from live_support import WAIT_S, tiny_spec
 from simulation import Simulation
 from trimtab_agent.api.counter_schemas import CounterValues
 from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
@@ -81,7 +81,6 @@ def events_of(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]
             yield name, json.loads(value)
 
 
-@pytest.mark.timeout(240)
 def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon):
     """Everything the stream tells fits the documented schemas and is in the database afterwards."""
     client = daemon.client
@@ -116,7 +115,7 @@ def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon)
     run = await_state(client, run_id)
     daemon.sampler.stop()
     assert run["state"] == "finished", run
-    assert daemon.context.service.wait(timeout_s=60)  # its progress goes with its thread
+    assert daemon.context.service.wait(timeout_s=WAIT_S)  # its progress goes with its thread
     assert client.get(f"/api/v1/runs/{run_id}").json()["progress"] is None
     for name, data in seen:
         PAYLOADS[name].model_validate(data)
@@ -175,7 +174,6 @@ def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon)
     assert [worker["worker"] for worker in workers] == list(range(searched["configuration"]["workers"]))
 
 
-@pytest.mark.timeout(240)
 def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(simulated, daemon, monkeypatch):
     """Stop is answered at once; nothing that was recorded is measured again. Another server is told first."""
     client = daemon.client
@@ -187,9 +185,9 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(simulated, daemon
     assert client.post(f"/api/v1/runs/{run_id}/stop").status_code == 202
     stopped = await_state(client, run_id)
     assert stopped["state"] == "stopped"
-    simulated.release()
+    simulated.hold()  # until the answer to its resume is there
     kept = client.get(f"/api/v1/runs/{run_id}/trials").json()
-    assert daemon.context.service.wait(timeout_s=20)
+    assert daemon.context.service.wait(timeout_s=WAIT_S)
 
     monkeypatch.setattr("trimtab_agent.study.runs.require", lambda *_: "9.9.9")
     refused = client.post(f"/api/v1/runs/{run_id}/resume")
@@ -197,6 +195,7 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(simulated, daemon
     assert "the version of core: was simulated, is 9.9.9" in refused.json()["error"]["message"]
     resumed = client.post(f"/api/v1/runs/{run_id}/resume", params={"even_if_changed": True})
     assert (resumed.status_code, resumed.json()["state"]) == (202, "running")
+    simulated.release()
     run = await_state(client, run_id)
     assert run["state"] == "finished", run
     assert datetime.fromisoformat(run["started_at"]) > datetime.fromisoformat(run["created_at"])
@@ -205,7 +204,6 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(simulated, daemon
     assert len(trials) > len(kept)
 
 
-@pytest.mark.timeout(240)
 def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated(simulated, daemon):
     """A pause falls between two trials; a repeat adds a trial to a finished run and nothing else."""
     client = daemon.client
@@ -214,7 +212,7 @@ def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated
     path = f"/api/v1/runs/{run_id}"
     assert client.post(f"{path}/trials/1/repeat").status_code in (404, 409)
     assert client.post(f"{path}/pause").status_code == 202
-    simulated.release()
+    simulated.hold(trial=2)  # until the answer to its resume is there
     wait = threading.Event()
     while (progress := client.get(path).json()["progress"])["pause"] != "yes":
         assert progress["pause"] == "requested"
@@ -224,9 +222,10 @@ def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated
     assert client.get(f"{path}/trials").json() == paused
     resumed = client.post(f"{path}/resume")
     assert (resumed.status_code, resumed.json()["progress"]["pause"]) == (202, "no")
+    simulated.release()
     run = await_state(client, run_id)
     assert run["state"] == "finished", run
-    assert daemon.context.service.wait(timeout_s=20)
+    assert daemon.context.service.wait(timeout_s=WAIT_S)
     run = client.get(path).json()  # its progress goes with the last of the run, after its state
 
     trials = client.get(f"{path}/trials").json()
@@ -235,7 +234,7 @@ def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated
     assert (calibration.status_code, calibration.json()["error"]["code"]) == (409, "trial-not-repeatable")
     repeated = client.post(f"{path}/trials/{first['number']}/repeat")
     assert (repeated.status_code, repeated.json()["repeats"]) == (202, first["number"])
-    assert daemon.context.service.wait(timeout_s=60)
+    assert daemon.context.service.wait(timeout_s=WAIT_S)
     again = client.get(f"{path}/trials").json()
     assert again[:-1] == trials
     assert (again[-1]["purpose"], again[-1]["block"]) == ("confirmation", 0)
@@ -249,7 +248,7 @@ def finished(simulated, daemon):
     """The address of a finished run of a demo."""
     run_id = daemon.client.post("/api/v1/runs", json=RUN).json()["id"]
     assert await_state(daemon.client, run_id)["state"] == "finished"
-    assert daemon.context.service.wait(timeout_s=60)
+    assert daemon.context.service.wait(timeout_s=WAIT_S)
     return f"/api/v1/runs/{run_id}"
 
 

@@ -74,6 +74,7 @@ def test_run_that_goes_on_measures_the_first_change_once(simulated, runtime, lis
     before = listener.wait_for("progress", lambda data: data["trial"] == 4).data["so_far"]
     runtime.service.stop(run_id)
     runtime.service.wait()
+    listener.wait_for("run", lambda data: data["state"] == "stopped")  # what comes now is of the second half
     runtime.service.resume(run_id)
     after = listener.wait_for("progress", lambda data: data["rate_index"] == 0 or data["so_far"]).data[
         "so_far"

@@ -13,7 +13,7 @@ from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.simulated.station import SimulatedStation
-from trimtab_agent.stopping import PauseSwitch
+from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study import progress as progress_module
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.specification import RunSpec, check
@@ -99,6 +99,7 @@ def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime,
 
 def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch):
     """It neither seems to run nor keeps anybody from running, nor leaves a descriptor open."""
+    runtime.sampler.stop()  # which opens files of its own, once a second
     with monkeypatch.context() as broken:
         broken.setattr("trimtab_agent.study.runs.Study", Mock(side_effect=HostError("no room for a run")))
         with pytest.raises(HostError):
@@ -214,13 +215,19 @@ def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, list
     ],
     ids=["host", "kernel", "cpus"],
 )
-def test_resume_under_other_conditions_is_refused_unless_asked_for(runtime, changed, said):
+def test_resume_under_other_conditions_is_refused_unless_asked_for(runtime, monkeypatch, changed, said):
     """Trials of another machine or kernel do not compare; whoever wants them all the same says so."""
+
+    def prepare_until_stopped(station, *_):
+        assert station._stop.wait(WAIT_S)
+        raise Stopped
+
+    # Without a trial: else what counts is where the first was measured.
+    monkeypatch.setattr(SimulatedStation, "prepare", prepare_until_stopped)
     here = runtime.repository.host(runtime.host_id)
     run_id = stopped_run(runtime)
     began = runtime.repository.register_host(replace(here, **changed))
-    while runtime.repository.trials(run_id):  # else what counts is where the first was measured
-        run_id = stopped_run(runtime)
+    assert runtime.repository.trials(run_id) == ()
     runtime.repository.set_run_state(run_id, RunState.STOPPED, host_id=began)
     with pytest.raises(RunChanged) as refusal:
         runtime.service.resume(run_id)

@@ -14,6 +14,7 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.settings import AgentSettings
 from trimtab_db.records import RunState
+from waiting import until
 
 
 @pytest.fixture
@@ -204,8 +205,8 @@ def test_daemon_beside_a_terminals_run_takes_no_samples_until_it_has_ended(going
     first.process.send_signal(signal.SIGINT)
     first.finish()
     lock = VarPaths(settings.var).sampler_lock
-    while holder_of(lock).get("pid") != daemon.process.pid:
-        assert daemon.process.poll() is None
+    until(lambda: holder_of(lock).get("pid") == daemon.process.pid or daemon.process.poll() is not None)
+    assert daemon.process.poll() is None
     daemon.process.send_signal(signal.SIGTERM)
     code, output = daemon.finish()
     assert (code, output.count("samples the counters")) == (0, 1)
