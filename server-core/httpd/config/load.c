@@ -167,6 +167,20 @@ bool config_fit_mappings(struct config *config, uint64_t most)
     return true;
 }
 
+/* Opens the directory that is served. Logs what is wrong and returns false. */
+static bool open_root(struct config *config)
+{
+    char sentence[256];
+
+    config->root = open(config_text(config, KNOB_ROOT), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (config->root >= 0)
+        return true;
+    if (errno == ENOTDIR)
+        return config_refuse(config, KNOB_ROOT, "expected a directory, this is something else");
+    snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
+    return config_refuse(config, KNOB_ROOT, sentence);
+}
+
 /* Reads the media types. Logs what is wrong and returns false. */
 static bool read_mime_types(struct config *config)
 {
@@ -212,6 +226,7 @@ int config_load(struct config *config, const struct config_source *source)
         return EXIT_CONFIGURATION;
     config->presentation.precompressed = config_integer(config, KNOB_PRECOMPRESSED) == SWITCH_ON;
     ok = config_check_host(config);
+    ok &= open_root(config);
     ok &= host_sections_open(&config->hosts);
     ok &= read_mime_types(config);
     return ok && identity_find(config, &config->identity) ? EXIT_SUCCESS : EXIT_RUNTIME;
@@ -227,13 +242,6 @@ bool config_check_host(struct config *config)
 
     if (unavailable)
         ok = config_refuse(config, KNOB_EVENTS, unavailable);
-    config->root = open(config_text(config, KNOB_ROOT), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (config->root < 0 && errno == ENOTDIR) {
-        ok = config_refuse(config, KNOB_ROOT, "expected a directory, this is something else");
-    } else if (config->root < 0) {
-        snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
-        ok = config_refuse(config, KNOB_ROOT, sentence);
-    }
     for (size_t i = 0; i < cpus->count; i++) {
         if (!affinity_cpu_usable(cpus->cpus[i])) {
             snprintf(sentence, sizeof(sentence), "CPU %d does not exist or is not ours to use",

@@ -31,10 +31,9 @@ void config_complete(struct config *config);
 bool config_check(const struct config *config);
 
 /*
- * Checks the configuration against this machine: the root is a directory, the CPUs are ours to use, and the
- * descriptors and the mappings of memory suffice; raises the soft limit of descriptors to the hard one, and
- * lowers cache_entries to what fits beside the connections. Logs every problem; returns false if there was
- * any.
+ * Checks the configuration against this machine: the CPUs are ours to use, and the descriptors and the
+ * mappings of memory suffice; raises the soft limit of descriptors to the hard one, and lowers cache_entries
+ * to what fits beside the connections. Logs every problem; returns false if there was any.
  */
 bool config_check_host(struct config *config);
 

@@ -233,20 +233,26 @@ def test_reply_under_way_and_idle_connection_are_finished_by_the_old_worker(
     ],
 )
 def test_configuration_that_cannot_be_taken_up_changes_nothing(
-    start: Callable[..., Any], await_state: Callable[..., Any], changes: dict[str, object], sentence: str
+    start: Callable[..., Any],
+    await_state: Callable[..., Any],
+    open_files: Callable[[int], list[Path]],
+    changes: dict[str, object],
+    sentence: str,
 ) -> None:
-    """The log says why; a good one is taken up afterwards."""
+    """The log says why, and nothing of it stays open; a good one is taken up afterwards."""
     server = start()
     server.write("file", b"contents")
     before, pids = server.command("show config"), server.worker_pids()
     good = server.configuration.read_text()
     connection = server.connect()
     assert connection.get("/file").body == b"contents"
+    files = sorted(open_files(server.process.pid))
     rewrite(server, **changes)
     hang_up(server)
     await_state(lambda: NOT_TAKEN_UP in server.log())
     assert sentence in server.log()
     assert (server.command("show config"), server.worker_pids()) == (before, pids)
+    await_state(lambda: sorted(open_files(server.process.pid)) == files)
     assert "connection" not in connection.get("/file").headers
     server.configuration.write_text(good)
     hang_up(server)

@@ -125,6 +125,16 @@ def test_set_changes_a_live_knob(start: Callable[..., Any], knob: str, text: str
     assert server.command("show config")[knob] == value
 
 
+def test_set_leaves_nothing_open(start: Callable[..., Any], open_files: Callable[[int], list[Path]]) -> None:
+    """Neither a value that is taken nor one that is refused costs the master a descriptor."""
+    server = start()
+    before = open_files(server.process.pid)
+    for _ in range(3):
+        server.command("set max_connections 7")
+        server.command("set max_connections 1000000000")
+    assert open_files(server.process.pid) == before
+
+
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
