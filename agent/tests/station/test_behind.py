@@ -6,6 +6,7 @@ import re
 import socket
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from dataclasses import replace
 
 import psutil
@@ -16,7 +17,7 @@ from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected
 from trimtab_agent.station.server.running_backend import backend_program
 from trimtab_agent.station.server.target_server import TargetServer
-from trimtab_agent.station.upstream import RunningUpstream, upstream_counters
+from trimtab_agent.station.upstream import RunningUpstream, counted, upstream_counters
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS
@@ -108,21 +109,23 @@ def test_pool_that_php_refuses_is_a_rejected_configuration(ordered):
         TargetServer(ordered("nginx", BACKENDS["php"], **{"pm.max_children": -1}), StopSignal())
 
 
+def our_upstream(settings, ports, log, concurrency):
+    """An upstream of ours, which works on so many requests at a time."""
+    return RunningUpstream(
+        settings.upstream_path,
+        f"{ADDRESS}:{ports.take()}",
+        concurrency,
+        cpus=CPUS[-1:],
+        prioritised=False,
+        log=log,
+        stop=StopSignal(),
+    )
+
+
 @pytest.fixture
 def upstream(settings, tmp_path):
-    """Our upstream, which works on one request at a time."""
-    with (
-        HeldPorts() as ports,
-        RunningUpstream(
-            settings.upstream_path,
-            f"{ADDRESS}:{ports.take()}",
-            1,
-            cpus=CPUS[-1:],
-            prioritised=False,
-            log=tmp_path / "upstream.log",
-            stop=StopSignal(),
-        ) as running,
-    ):
+    """One that works on one request at a time."""
+    with HeldPorts() as ports, our_upstream(settings, ports, tmp_path / "upstream.log", 1) as running:
         yield running
 
 
@@ -172,12 +175,50 @@ def test_upstream_of_the_users_file_is_replaced_and_keeps_its_settings(server_or
     """Nobody listens where the file's own would; its kept connections serve ten requests over one or two."""
     base = OWN_NGINX
     order = server_order("nginx", **{**proxying("nginx"), **own_proxying(TARGETS["nginx"], base)})
-    order = replace(order, base=base, upstream=upstream.address, stands_for="app")
+    order = replace(order, base=base, upstream=upstream.address, stand_ins={"app": upstream.address})
     with TargetServer(order, StopSignal()) as server:
         before = upstream.read()
         for _ in range(10):
             assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
         assert upstream_counters(before, upstream.read(), 1.0)["connections_per_s"] < 5
+
+
+OWN_WITH_TWO = """worker_processes 1;
+events { worker_connections 64; }
+http {
+    upstream app { server 127.0.0.1:1; }
+    server {
+        listen 80;
+        location / { proxy_pass http://app; }
+        location /direct { proxy_pass http://127.0.0.1:2; proxy_set_header Connection ""; }
+    }
+}
+"""
+
+
+@pytest.mark.live
+def test_each_of_several_upstreams_is_asked_below_its_own_paths(server_order, settings, tmp_path):
+    """Each counts what went on to it, whatever nginx makes of the path."""
+    names = ("app", "127.0.0.1:2")
+    with ExitStack() as running, HeldPorts() as ports:
+        ours = [
+            running.enter_context(our_upstream(settings, ports, tmp_path / f"upstream{number}.log", 0))
+            for number in range(len(names))
+        ]
+        addresses = [each.address for each in ours]
+        order = server_order("nginx", **{**proxying("nginx"), **own_proxying(TARGETS["nginx"], OWN_WITH_TWO)})
+        order = replace(
+            order,
+            base=OWN_WITH_TWO,
+            upstream=addresses[0],
+            stand_ins=dict(zip(names, addresses, strict=True)),
+        )
+        server = running.enter_context(TargetServer(order, StopSignal()))
+        for path, times in (("/dynamic/drawn", 3), ("/dynamic/2/drawn", 2)):
+            for _ in range(times):
+                assert fetched(f"{server.url}{path}?size=9&us=10")[2] == b"u" * 9
+        assert [each.read()["done"] for each in ours] == [3, 2]
+        assert counted(ours)["done"] == 5
 
 
 @pytest.mark.live

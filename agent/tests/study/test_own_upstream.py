@@ -1,4 +1,4 @@
-"""Trimtab's upstream in the place of one of the user's own file: what its log tells becomes the workload."""
+"""Trimtab's upstreams in the places of those of the user's own file: what logs tell becomes the workload."""
 
 import pytest
 from live_support import LADDER_RPS, TINY
@@ -43,7 +43,7 @@ def spec(tmp_path, log):
     """A run with the file that writes that log."""
     file = tmp_path / "nginx.conf"
     file.write_text(FILE.format(log=log))
-    return RunSpec(target="nginx", base=str(file), upstream="app")
+    return RunSpec(target="nginx", base=str(file), upstreams={"app": "measured"})
 
 
 def test_workload_asks_an_upstream_as_fast_as_the_log_tells(spec):
@@ -51,12 +51,13 @@ def test_workload_asks_an_upstream_as_fast_as_the_log_tells(spec):
     plan = check(spec)
     upstream = plan.parameters.definition.upstream
     assert plan.parameters.definition.name == "proxy"
-    assert upstream.stands_for == "app"
+    (app,) = upstream.replaced
+    assert app.name == "app"
     assert (upstream.share, upstream.concurrency) == (1.0, 256)  # as the workload has them
-    assert upstream.times_ms[0] == 0.5
-    assert upstream.times_ms[-1] == 20
-    assert sum(upstream.times_ms) / len(upstream.times_ms) == pytest.approx((10 + 0.5 + 20) / 3, rel=0.02)
-    assert (upstream.sizes_bytes[0], upstream.sizes_bytes[-1]) == (1000, 4000)
+    assert app.times_ms[0] == 0.5
+    assert app.times_ms[-1] == 20
+    assert sum(app.times_ms) / len(app.times_ms) == pytest.approx((10 + 0.5 + 20) / 3, rel=0.02)
+    assert (app.sizes_bytes[0], app.sizes_bytes[-1]) == (1000, 4000)
     assert "600 requests in" in plan.parameters.definition.source
     assert "keepalive" in {knob.name for knob in plan.space.free}
 
@@ -80,7 +81,8 @@ def test_run_is_recorded_with_it_and_its_report_names_the_option(simulated, runt
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert run.state is RunState.FINISHED, run.error
-    assert recorded_parameters(run.workload_parameters).definition.upstream.stands_for == "app"
+    (app,) = recorded_parameters(run.workload_parameters).definition.upstream.replaced
+    assert app.name == "app"
     blocks = document_of(runtime.repository, run_id, analyse_run(runtime.repository, run_id))
     (listing,) = [block.text for block in blocks if isinstance(block, Listing)]
     assert "--upstream=app=measured" in listing
@@ -99,7 +101,9 @@ def test_only_the_end_of_a_long_log_is_read(spec, log, monkeypatch):
     monkeypatch.setattr(own_upstream, "TAIL_BYTES", log.stat().st_size // 2)
     monkeypatch.setattr(own_upstream, "FEWEST", 100)
     read = []
-    monkeypatch.setattr(own_upstream, "read", lambda told: read.append(whole(told)) or read[0])
+    monkeypatch.setattr(
+        own_upstream, "read", lambda *told, **both: read.append(whole(*told, **both)) or read[0]
+    )
     check(spec)
     assert 500 < read[0].lines < 700
     assert set(read[0].sizes_bytes) == {1000, 4000}
@@ -109,21 +113,27 @@ def test_only_the_end_of_a_long_log_is_read(spec, log, monkeypatch):
     ("changes", "said"),
     [
         ({"base": None}, "expected your own file too, which names it"),
-        ({"upstream": "shop"}, "no location hands requests on to it; expected one of app"),
+        ({"upstreams": {"shop": "measured"}}, "no location hands requests on to it; expected one of app"),
+        ({"upstreams": {"app": "20ms", "shop": "20ms"}}, "no location hands requests on to it; expected one"),
         ({"workload": "support"}, "the workload support has nothing to hand on to it; expected proxy"),
+        ({"upstreams": {"app": "20"}}, "upstream app = 20: expected measured, or a time with its unit"),
+        ({"upstreams": {"app": "-5ms"}}, "upstream app = -5ms: expected measured, or a time with its unit"),
+        ({"upstreams": {"app": "nan"}}, "upstream app = nan: expected measured, or a time with its unit"),
+        ({"upstreams": {"app": "2m"}}, "upstream app = 2m: expected measured, or a time with its unit"),
+        ({"upstreams": {"app": "61s"}}, "upstream app = 61s: expected at most 60s"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_its_field(spec, changes, said):
     """Before anything runs."""
     with pytest.raises(SpecError, match=said) as refusal:
         check(spec.model_copy(update=changes))
-    assert refusal.value.field == "upstream"
+    assert refusal.value.field == "upstreams"
 
 
 def test_log_with_too_few_times_is_refused(spec, log):
     """With what it has."""
     log.write_text("/api/1 0.010 1000 200\n" * 20)
-    with pytest.raises(SpecError, match="has 20 times of an upstream in 20 lines of its format; expected at"):
+    with pytest.raises(SpecError, match="has 20 times of it in 20 lines of its format; expected at least"):
         check(spec)
 
 
@@ -132,3 +142,108 @@ def test_log_that_is_not_there_is_refused(spec, log):
     log.unlink()
     with pytest.raises(SpecError, match=r"access.log cannot be read: No such file"):
         check(spec)
+
+
+SEVERAL = """events {{ worker_connections 64; }}
+http {{
+    log_format timed '{by}$upstream_response_time $bytes_sent';
+    access_log {log} timed;
+    upstream app {{ server 10.0.0.1:8080; }}
+    upstream api {{ server 10.0.0.2:8080; }}
+    server {{
+        listen 80;
+        location / {{ root /srv/www; }}
+        location /app {{ proxy_pass http://app; }}
+        location /api {{ proxy_pass http://api; access_log {api_log} timed; }}
+    }}
+}}
+"""
+
+
+@pytest.fixture
+def several(tmp_path):
+    """A run with a file of two upstreams, of which the second may have a log of its own."""
+
+    def make(log, api_log, by="", **fields):
+        file = tmp_path / "nginx.conf"
+        file.write_text(SEVERAL.format(log=log, api_log=api_log, by=by))
+        upstreams = {"app": "measured", "api": "measured"}
+        return RunSpec(**{"target": "nginx", "base": str(file), "upstreams": upstreams, **fields})
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("variable", "of_app", "of_api"),
+    [("$proxy_host ", "app", "api"), ("$upstream_addr ", "10.0.0.1:8080", "10.0.0.2:8080, 10.0.0.2:8080")],
+)
+def test_log_of_several_is_divided_by_what_its_format_says_of_each_line(
+    several, tmp_path, variable, of_app, of_api
+):
+    """Three of ten requests went to one, one to the other, and six to none."""
+    log = tmp_path / "access.log"
+    api = "0.040" if "," not in of_api else "0.040, 0.040"
+    log.write_text((f"{of_app} 0.005 10\n" * 3 + f"{of_api} {api} 10\n" + "- - 10\n" * 6) * 320)
+    spec = several(log, log, variable)
+    upstream = check(spec).parameters.definition.upstream
+    assert [(each.name, each.weight) for each in upstream.replaced] == [("app", 960), ("api", 320)]
+    assert [set(each.times_ms) for each in upstream.replaced] == [{5.0}, {40.0}]
+    mixed = check(spec.model_copy(update={"workload": "specweb99"})).parameters.definition.upstream
+    assert mixed.share == pytest.approx(0.4)
+
+
+def test_logs_of_several_are_weighed_by_all_that_was_written(several, tmp_path, monkeypatch):
+    """Of one only the end is read; and of each also the log before, as both were begun anew at once."""
+    log, api_log = tmp_path / "access.log", tmp_path / "api.log"
+    log.write_text("0.005 1000\n" * 4000)
+    (tmp_path / "access.log.1").write_text("0.005 1000\n" * 400)
+    api_log.write_text("0.040 1000\n" * 400)
+    monkeypatch.setattr(own_upstream, "TAIL_BYTES", 1100 * 11)
+    upstream = check(several(log, api_log)).parameters.definition.upstream
+    assert [each.name for each in upstream.replaced] == ["app", "api"]
+    weights = [each.weight for each in upstream.replaced]
+    assert weights == [pytest.approx(4400, rel=0.01), 400]
+
+
+def test_log_that_does_not_say_whose_its_times_are_is_refused_for_several(several, tmp_path):
+    """They would all be as fast as all of them together."""
+    log = tmp_path / "access.log"
+    log.write_text("0.005 1000\n" * 400)
+    with pytest.raises(
+        SpecError, match=r"has the times of api too.*expected \$proxy_host in it, or a log for"
+    ):
+        check(several(log, log))
+
+
+def test_time_that_is_said_needs_no_log_and_none_is_as_likely_as_another(several, tmp_path):
+    """Nothing says how many requests went on to each."""
+    log = tmp_path / "access.log"
+    log.write_text("0.005 1000\n" * 400)
+    for said, time_ms in (("20ms", 20), ("0.5s", 500), ("250us", 0.25), ("0ms", 0)):
+        spec = several(log, tmp_path / "none.log", upstreams={"app": "measured", "api": said})
+        upstream = check(spec).parameters.definition.upstream
+        app, api = upstream.replaced
+        assert set(app.times_ms) == {5.0}
+        assert (api.service_time_ms, api.times_ms) == (time_ms, ())
+        assert app.weight == api.weight == 1
+        assert upstream.share == 1
+
+
+def test_report_names_the_option_of_each(simulated, runtime, several, tmp_path):
+    """With the time that was said."""
+    log = tmp_path / "access.log"
+    log.write_text("0.005 1000\n" * 400)
+    short = {**TINY, "ladder": LADDER_RPS, "budget_trials": 1, "confirmation_repeats": 0}
+    spec = several(log, log, upstreams={"app": "measured", "api": "0.02s"}, settings=short)
+    run_id = runtime.service.start(spec)
+    runtime.service.wait()
+    blocks = document_of(runtime.repository, run_id, analyse_run(runtime.repository, run_id))
+    (listing,) = [block.text for block in blocks if isinstance(block, Listing)]
+    assert "--upstream=app=measured --upstream=api=20ms" in listing
+
+
+@pytest.mark.parametrize("name", ["apache", "core", "h2o", "lighttpd", "mariadb"])
+def test_other_servers_refuse_by_their_names(name):
+    """With what can be measured of them; before the file is read."""
+    with pytest.raises(SpecError, match=f"files of nginx alone, as {name} logs no time of an upstream"):
+        check(RunSpec(target=name, base="/etc/server.conf", upstreams={"app": "20ms"}))

@@ -228,8 +228,9 @@ def _command(run: records.Run, space: Space) -> str:
     words.append(f"--target={run.target}")
     words += [f"--base={file['path']}" for file in (run.base, run.base.get("new")) if file]
     upstream = run.workload_parameters.get("definition", {}).get("upstream") or {}
-    if stands_for := upstream.get("stands_for"):
-        words.append(f"--upstream={stands_for}=measured")
+    for each in upstream.get("replaced", ()):
+        how = "measured" if each["times_ms"] else f"{each['service_time_ms']:g}ms"
+        words.append(f"--upstream={each['name']}={how}")
     conditions = conditions_of(run.workload_parameters)
     words += [f"--site={site}" for site in [run.workload_parameters.get("site")] if site is not None]
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]

@@ -90,7 +90,7 @@ class Climb:
         self.measurements: list[Measurement] = []
         self.disturbances: list[str] = []
         self.text = ""
-        self._upstream: RunningUpstream | None = None
+        self._upstreams: list[RunningUpstream] = []
 
     def run(self) -> Judgement:
         """Measures every rate, or those until the outcome is settled; raises whatever spoils the trial."""
@@ -128,30 +128,33 @@ class Climb:
         """A server that answers, with warm caches, kernel and queues as they are wanted, for `running`."""
         self._set_kernel(running)
         self._steer(running)
-        self._upstream = self._started_upstream(running)
+        self._upstreams = self._started_upstreams(running)
         server = running.enter_context(self._server())
         self._warm(server)
         self._equipment.counters.watch_server(server.pids, server.read_stats)
         running.callback(self._equipment.counters.watch_server, (), None)
         return server
 
-    def _started_upstream(self, running: ExitStack) -> RunningUpstream | None:
-        """The workload's upstream, if it has one, for `running`."""
+    def _started_upstreams(self, running: ExitStack) -> list[RunningUpstream]:
+        """The workload's upstream, if it has one, or one for each that is replaced, for `running`."""
         wanted, equipment = self._job.workload.definition.upstream, self._equipment
         if wanted is None:
-            return None
+            return []
         with HeldPorts() as ports:
-            return running.enter_context(
-                RunningUpstream(
-                    equipment.upstream,
-                    f"{ADDRESS}:{ports.take()}",
-                    wanted.concurrency,
-                    cpus=self._layout.generator,
-                    prioritised=self._layout.prioritises_generator,
-                    log=equipment.directory / f"{self._name}.upstream.log",
-                    stop=equipment.stop,
+            return [
+                running.enter_context(
+                    RunningUpstream(
+                        equipment.upstream,
+                        f"{ADDRESS}:{ports.take()}",
+                        wanted.concurrency,
+                        cpus=self._layout.generator,
+                        prioritised=self._layout.prioritises_generator,
+                        log=equipment.directory / f"{self._name}.upstream{number or ''}.log",
+                        stop=equipment.stop,
+                    )
                 )
-            )
+                for number in range(max(1, len(wanted.replaced)))
+            ]
 
     def _measure_calmly(self, server: Replicas, rate_rps: float) -> tuple[Measurement, str]:
         """One rate, measured again if it was spoilt; and what has spoilt it all the same, empty if nothing.
@@ -220,6 +223,7 @@ class Climb:
     def _server(self) -> Replicas:
         equipment, site, target = self._equipment, self._site, TARGETS[self._job.target]
         wanted = self._job.workload.definition.upstream
+        replaced = () if wanted is None else wanted.replaced
         if site.reads_anew:
             site.files.drop_from_page_cache(equipment.stop)
         server = Replicas(
@@ -233,8 +237,11 @@ class Climb:
                 name=self._name,
                 leftovers=equipment.leftovers,
                 base=self._job.base,
-                upstream=None if self._upstream is None else self._upstream.address,
-                stands_for="" if wanted is None else wanted.stands_for,
+                upstream=self._upstreams[0].address if self._upstreams else None,
+                stand_ins={
+                    each.name: upstream.address
+                    for each, upstream in zip(replaced, self._upstreams, strict=bool(replaced))
+                },
                 names=equipment.names,
                 reads=site.files.guarded,
                 within=() if site.memory is None else site.memory.join_command,
@@ -266,7 +273,7 @@ class Climb:
     def _measure(self, server: Replicas, rate_rps: float) -> Measurement:
         """One rate driven, with what server and host have counted meanwhile."""
         window = WindowCounters(self._equipment.counters, self._job.warmup_s, self._job.rate_duration_s)
-        behind = BehindCounters(server, self._upstream)
+        behind = BehindCounters(server, self._upstreams)
         stats_before = server.stats()
         with self._profiling(server) as profile:
             result = self._drive(server, rate_rps, window, behind)

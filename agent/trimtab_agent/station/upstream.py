@@ -1,7 +1,7 @@
-"""Our upstream behind a proxy that is measured: `trimtab-upstream` on the load generator's CPUs.
+"""Our upstreams behind a proxy that is measured: `trimtab-upstream` on the load generator's CPUs.
 
-It belongs to the load and not to what is tuned: it takes none of the server's CPUs and is no process of the
-server. When it has no CPU in time its replies come late, and then the load was the limit, as with the
+They belong to the load and not to what is tuned: they take none of the server's CPUs and are no processes of
+the server. When one has no CPU in time its replies come late, and then the load was the limit, as with the
 generator.
 """
 
@@ -85,6 +85,12 @@ class RunningUpstream:
             else:
                 return
         raise HostError(f"{self._child.name} did not answer within {START_LIMIT_S:.0f} s")
+
+
+def counted(upstreams: Sequence[RunningUpstream]) -> dict[str, int]:
+    """What all of them have counted together."""
+    read = [each.read() for each in upstreams]
+    return {name: sum(each[name] for each in read) for name in read[0]}
 
 
 def upstream_counters(before: dict[str, int], after: dict[str, int], elapsed_s: float) -> Values:

@@ -3,7 +3,7 @@
 `report` gathers it without starting anything; the server's own check of the file is the caller's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -31,6 +31,7 @@ HEADINGS: dict[Kind, str] = {
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
 }
+UPSTREAM = "127.0.0.1:UPSTREAM"
 
 
 class Line(BaseModel):
@@ -69,12 +70,12 @@ def report(
     space: Space,
     missing: Mapping[str, str] = MappingProxyType({}),
     further: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
-    stands_for: str = "",
+    stand_ins: Collection[str] = (),
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
     `missing` has the addresses of upstreams where nobody answers, each with why, `further` what else is known
-    of each kind that has no one place in the file; Trimtab's upstream `stands_for` one of the file's.
+    of each kind that has no one place in the file; `stand_ins` are the file's upstreams that are replaced.
     """
     default = space.default()
     context = RenderContext(
@@ -82,8 +83,8 @@ def report(
         listen=("127.0.0.1:PORT",),
         server_cpus=(0,),
         prefix="DIRECTORY",
-        upstream="127.0.0.1:UPSTREAM" if stands_for else None,
-        stands_for=stands_for,
+        upstream=UPSTREAM if stand_ins else None,
+        stand_ins=dict.fromkeys(stand_ins, UPSTREAM),
         tls_directory="DIRECTORY/tls" if KEY.name in default else None,
     )
     try:

@@ -1,10 +1,12 @@
-"""An upstream of the user's own file, in whose place Trimtab's upstream answers as that one has answered.
+"""Upstreams of the user's own file, in whose places Trimtab's answer as those have answered.
 
-How long it took, how long its replies were and which share of the requests went on to it is read from the end
-of the access log that the file names. One kept log beside it (`.1`) is read too where the first is short.
+How long they took, how long their replies were and which share of the requests went on to them is read from
+the ends of the access logs that the file names. One kept log beside each (`.1`) is read too where the first
+is short, or where several are weighed against each other. In place of that the user may say a time.
 """
 
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,112 +14,214 @@ from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.behind import UpstreamLog
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.definition import Definition
-from trimtab_tuner.workloads.upstream import LARGEST_BYTES, LEVELS, LONGEST_MS, Upstream, of_sample
+from trimtab_tuner.workloads.upstream import (
+    LARGEST_BYTES,
+    LEVELS,
+    LONGEST_MEAN_MS,
+    LONGEST_MS,
+    Replaced,
+    Upstream,
+    of_sample,
+)
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
 
 WORKLOAD = "proxy"
 """The workload where none is named."""
+MEASURED = "measured"
 TAIL_BYTES = 16 << 20
 FEWEST = 10 * LEVELS
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s)")
+_UNITS_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 # nginx counts whole milliseconds: what took none took less than one.
 _SHORTEST_MS = 0.5
 
 
 class Answered(NamedTuple):
-    """What a log tells: `lines` in its format, of which `handed_on` went on to an upstream."""
+    """What a log tells: `lines` in its format, and of those that went on to the upstream times and sizes.
+
+    In the whole of the files that were read there should be so many lines (`written`), and so many of them
+    should be of requests that went on (`handed_on`).
+    """
 
     lines: int
-    handed_on: int
+    written: float
+    handed_on: float
     times_ms: list[float]
     sizes_bytes: list[int]
 
 
-def with_own_upstream(definition: Definition, name: str, target: Target, base: BaseFile | None) -> Definition:
-    """The workload with an upstream that answers as the file's upstream `name` has. Raises SpecError."""
-    if base is None:
-        raise SpecError("upstream", f"upstream = {name}: expected your own file too, which names it (--base)")
+def require_replaceable(names: Collection[str], target: Target, file: str | None) -> None:
+    """Raises SpecError without a file of the user's, and for a server whose files' upstreams stay."""
+    said = f"upstream {', '.join(names)}"
+    if file is None:
+        raise SpecError("upstreams", f"{said}: expected your own file too, which names it (--base)")
+    if target.upstream_log is None:
+        raise SpecError(
+            "upstreams",
+            f"{said}: upstreams are replaced in files of nginx alone, as {target.name} logs no time of an "
+            f"upstream; expected --target nginx, or the workload {WORKLOAD} without --upstream",
+        )
+
+
+def with_own_upstreams(
+    definition: Definition, told: Mapping[str, str], target: Target, base: BaseFile
+) -> Definition:
+    """The workload with upstreams in the places of those that are `told`: each as fast as its log says, where
+    that is `MEASURED`, or else as the time. Raises SpecError.
+    """
+    names = ", ".join(told)
     if definition.files is None or definition.dynamic is not None:
         raise SpecError(
-            "upstream",
-            f"upstream = {name}: the workload {definition.name} has nothing to hand on to it; expected "
+            "upstreams",
+            f"upstream {names}: the workload {definition.name} has nothing to hand on to it; expected "
             f"{WORKLOAD}, or one with [files] and without [dynamic]",
         )
-    require_there(name, target, base)
-    try:
-        log = target.upstream_log(base.expanded, name)
-    except RenderError as error:
-        raise SpecError("upstream", f"{base.path}: {error}") from error
-    answered = read(log)
-    if len(answered.times_ms) < FEWEST:
-        raise SpecError(
-            "upstream",
-            f"upstream = {name}: {log.path} has {counted(len(answered.times_ms), 'time')} of an upstream in "
-            f"{counted(answered.lines, 'line')} of its format; expected at least {FEWEST}",
-        )
-    own = definition.upstream or Upstream(share=answered.handed_on / answered.lines)
-    upstream = own.model_copy(
+    times_ms = {name: _service_time_ms(name, how) for name, how in told.items() if how != MEASURED}
+    require_there(told, target, base)
+    logs = {name: _log(name, target, base) for name in told if name not in times_ms}
+    _require_apart(logs)
+    answered = {name: _answered(name, log, both=len(told) > 1) for name, log in logs.items()}
+    own = definition.upstream or Upstream(share=1.0 if times_ms else _share(logs, answered))
+    replaced = tuple(
+        Replaced(name=name, service_time_ms=times_ms[name])
+        if name in times_ms
+        else _as_answered(name, answered[name], weighed=not times_ms)
+        for name in told
+    )
+    source = "; ".join(
+        f"times of the upstream {name}: {counted(len(each.times_ms), 'request')} in {logs[name].path}"
+        for name, each in answered.items()
+    )
+    return definition.model_copy(
         update={
-            "stands_for": name,
-            "times_ms": tuple(round(min(time, LONGEST_MS), 3) for time in of_sample(answered.times_ms)),
-            "sizes_bytes": tuple(
-                min(max(1, round(size)), LARGEST_BYTES)
-                for size in (of_sample(answered.sizes_bytes) if len(answered.sizes_bytes) >= FEWEST else ())
-            ),
+            "upstream": own.model_copy(update={"replaced": replaced}),
+            "source": f"{definition.source}; {source}"[-1000:].strip("; "),
         }
     )
-    source = f"times of the upstream {name}: {counted(len(answered.times_ms), 'request')} in {log.path}"
-    return definition.model_copy(
-        update={"upstream": upstream, "source": f"{definition.source}; {source}"[-1000:].removeprefix("; ")}
-    )
 
 
-def require_there(name: str, target: Target, base: BaseFile) -> None:
-    """Raises SpecError unless the file can be measured with Trimtab's upstream in the place of that one."""
+def require_there(names: Collection[str], target: Target, base: BaseFile) -> None:
+    """Raises SpecError unless the file can be measured with Trimtab's upstreams in the places of those."""
+    ours = "127.0.0.1:2"
     context = RenderContext(
         root="/",
         listen=("127.0.0.1:1",),
         server_cpus=(0,),
         prefix="/",
-        upstream="127.0.0.1:2",
-        stands_for=name,
+        upstream=ours,
+        stand_ins=dict.fromkeys(names, ours),
     )
     knobs = (*target.space().knobs, *target.proxy_knobs)
     try:
         target.private(base.expanded, {knob.name: knob.default for knob in knobs}, (), context)
     except RenderError as error:
-        raise SpecError("upstream", f"{base.path}: {error}") from error
+        raise SpecError("upstreams", f"{base.path}: {error}") from error
 
 
-def read(log: UpstreamLog) -> Answered:
-    """What the end of a log tells. Raises SpecError where it cannot be read."""
-    lines = handed_on = 0
+def read(log: UpstreamLog, *, both: bool = False) -> Answered:
+    """What the end of a log tells, and of the one before it where the first is short, or if `both` are
+    wanted. Raises SpecError where it cannot be read.
+    """
+    lines, written, handed_on = 0, 0.0, 0.0
     times_ms: list[float] = []
     sizes_bytes: list[int] = []
     for path in (Path(log.path), Path(f"{log.path}.1")):
-        if len(times_ms) >= FEWEST or (lines and not path.exists()):
+        if (len(times_ms) >= FEWEST and lines and not both) or (lines and not path.exists()):
             break
-        for line in _tail(path):
+        tail, part = _tail(path)
+        for line in tail:
             if (found := log.pattern.match(line)) is None:
                 continue
             lines += 1
+            written += 1 / part
             times = _NUMBER.findall(found["time"])
-            handed_on += bool(times)
+            if not times or (log.answering and _first(found["by"]) not in log.answering):
+                continue
+            handed_on += 1 / part
             times_ms += [max(1000 * float(time), _SHORTEST_MS) for time in times]
-            if times and "size" in log.pattern.groupindex and (size := _NUMBER.findall(found["size"])):
+            if "size" in log.pattern.groupindex and (size := _NUMBER.findall(found["size"])):
                 sizes_bytes.append(int(float(size[-1])))
-    return Answered(lines, handed_on, times_ms, sizes_bytes)
+    return Answered(lines, written, handed_on, times_ms, sizes_bytes)
 
 
-def _tail(path: Path) -> list[bytes]:
-    """The whole lines in the last `TAIL_BYTES` of a file."""
+def _service_time_ms(name: str, how: str) -> float:
+    """The time that was said for an upstream."""
+    found = _TIME.fullmatch(how)
+    if found is None:
+        raise SpecError(
+            "upstreams",
+            f"upstream {name} = {how}: expected {MEASURED}, or a time with its unit (us, ms, s), as 20ms",
+        )
+    time_ms = float(found[1]) * _UNITS_MS[found[2]]
+    if time_ms > LONGEST_MEAN_MS:
+        raise SpecError(
+            "upstreams", f"upstream {name} = {how}: expected at most {LONGEST_MEAN_MS / 1000:.0f}s"
+        )
+    return time_ms
+
+
+def _log(name: str, target: Target, base: BaseFile) -> UpstreamLog:
+    assert target.upstream_log is not None  # noqa: S101 - what is replaceable has been required
+    try:
+        return target.upstream_log(base.expanded, name)
+    except RenderError as error:
+        raise SpecError("upstreams", f"{base.path}: {error}") from error
+
+
+def _require_apart(logs: Mapping[str, UpstreamLog]) -> None:
+    """Raises SpecError where lines of one log may be of one upstream as well as of another."""
+    for name, log in logs.items():
+        others = [other for other, each in logs.items() if other != name and each.path == log.path]
+        if others and not log.answering:
+            raise SpecError(
+                "upstreams",
+                f"upstream {name}: {log.path} has the times of {others[0]} too, and its log_format does not "
+                "say whose they are; expected $proxy_host in it, or a log for each",
+            )
+
+
+def _answered(name: str, log: UpstreamLog, *, both: bool) -> Answered:
+    answered = read(log, both=both)
+    if len(answered.times_ms) < FEWEST:
+        raise SpecError(
+            "upstreams",
+            f"upstream {name}: {log.path} has {counted(len(answered.times_ms), 'time')} of it in "
+            f"{counted(answered.lines, 'line')} of its format; expected at least {FEWEST}, or {name}=TIME",
+        )
+    return answered
+
+
+def _share(logs: Mapping[str, UpstreamLog], answered: Mapping[str, Answered]) -> float:
+    """Which share of all requests went on to them."""
+    written = {logs[name].path: each.written for name, each in answered.items()}
+    return min(1.0, sum(each.handed_on for each in answered.values()) / sum(written.values()))
+
+
+def _as_answered(name: str, answered: Answered, *, weighed: bool) -> Replaced:
+    sizes = of_sample(answered.sizes_bytes) if len(answered.sizes_bytes) >= FEWEST else ()
+    return Replaced(
+        name=name,
+        weight=answered.handed_on if weighed else 1.0,
+        times_ms=tuple(round(min(time, LONGEST_MS), 3) for time in of_sample(answered.times_ms)),
+        sizes_bytes=tuple(min(max(1, round(size)), LARGEST_BYTES) for size in sizes),
+    )
+
+
+def _first(by: bytes) -> bytes:
+    """Of several servers that were asked, the first."""
+    return next(iter(by.replace(b",", b" ").split()), b"")
+
+
+def _tail(path: Path) -> tuple[list[bytes], float]:
+    """The whole lines in the last `TAIL_BYTES` of a file, and which part of it that is."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - TAIL_BYTES))
             lines = file.read(TAIL_BYTES).splitlines()
     except OSError as error:
-        raise SpecError("upstream", f"the log {path} cannot be read: {error.strerror}") from error
-    return lines[1:] if size > TAIL_BYTES else lines
+        raise SpecError("upstreams", f"the log {path} cannot be read: {error.strerror}") from error
+    return (lines[1:], TAIL_BYTES / size) if size > TAIL_BYTES else (lines, 1.0)

@@ -32,6 +32,7 @@ from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.learnt import LearntWorkload
 from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
+from trimtab_tuner.workloads.upstream import Name
 
 from trimtab_agent.base_file import BaseFile, read_base
 from trimtab_agent.errors import SpecError
@@ -77,7 +78,8 @@ class RunSpec(BaseModel):
     the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
     values that knobs have now, where they are not the target's own: the run measures its gain over them.
     `keep` are knobs that stay at those values, as in the file of the user's.
-    `upstream` is an upstream of that file, in whose place Trimtab's answers as its log tells.
+    `upstreams` are upstreams of that file, by name, in whose places Trimtab's answer: `measured` as fast as
+    its log tells, or in a time on average (`20ms`).
     `memory`, `start` and `link` go before the definition's own conditions. `generators` are stations of the
     fleet that load the server, in place of this machine's own generator. `hosts` are those that carry the
     trials out (`all` for every one); then so many of the generators load each of them (`generators_each`).
@@ -94,7 +96,7 @@ class RunSpec(BaseModel):
     defaults: Configuration = Field(default_factory=dict)
     workload: str | None = None
     definition: Definition | None = None
-    upstream: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    upstreams: Annotated[dict[Name, str], Field(max_length=32)] = Field(default_factory=dict)
     kernel: bool = False
     memory: Memory | None = None
     start: Start | None = None
@@ -152,13 +154,13 @@ class Plan:
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
-        stands_for = "" if upstream is None else upstream.stands_for
+        stand_ins = () if upstream is None else [each.name for each in upstream.replaced]
         further: dict[Kind, Sequence[str]] = {
             "corrected": [f"{self.target.program} says: {each}" for each in corrected],
             "site": () if self.site is None else self.site.told,
             "log": logs,
         }
-        return report(self.target, self.base, self.space, missing, further, stands_for)
+        return report(self.target, self.base, self.space, missing, further, stand_ins)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
@@ -183,7 +185,9 @@ def check(
     """
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
-    usual = DEFAULT_WORKLOADS[target.protocol] if spec.upstream is None else own_upstream.WORKLOAD
+    if spec.upstreams:
+        own_upstream.require_replaceable(spec.upstreams, target, spec.base)
+    usual = DEFAULT_WORKLOADS[target.protocol] if not spec.upstreams else own_upstream.WORKLOAD
     name = usual if spec.workload is None else spec.workload
     definition = spec.definition or find_definition(name, own_workloads)
     refuse_unanswerable(target, definition)
@@ -215,8 +219,8 @@ def check(
     if base is not None:
         refuse_told(target, base)
         space = space.with_defaults(_measurable(target, base, cpus))
-    if spec.upstream is not None:
-        definition = own_upstream.with_own_upstream(definition, spec.upstream, target, base)
+    if spec.upstreams and base is not None:
+        definition = own_upstream.with_own_upstreams(definition, spec.upstreams, target, base)
     space = for_workload(space, target, definition)
     if base is not None:
         space = _begun_with(space, target, base)
@@ -225,8 +229,8 @@ def check(
     new_base = None
     if settings.two_files:
         space, new_base = _of_two_files(spec, settings, space, target, cpus)
-        if spec.upstream is not None:
-            own_upstream.require_there(spec.upstream, target, new_base)
+        if spec.upstreams:
+            own_upstream.require_there(spec.upstreams, target, new_base)
     elif spec.new_base is not None:
         raise SpecError("new_base", "new_base: expected the preset 'compare' with it")
     if spec.kernel or not NAMES.isdisjoint(spec.knobs):

@@ -43,15 +43,15 @@ http {
 """
 
 
-def private(name, text=FILE):
-    """What is measured with Trimtab's upstream in the place of that one."""
+def private(name, text=FILE, **others):
+    """What is measured with Trimtab's upstream in the place of that one, and of others at their addresses."""
     context = RenderContext(
         root="/srv",
         listen=("127.0.0.1:80",),
         prefix="/run/own",
         server_cpus=(0,),
         upstream=OURS,
-        stands_for=name,
+        stand_ins={name: OURS, **others},
     )
     knobs = (*NGINX.space().knobs, *NGINX.proxy_knobs)
     return NGINX.private(text, {knob.name: knob.default for knob in knobs}, (), context)
@@ -152,8 +152,59 @@ def test_what_cannot_be_told_is_refused_with_a_reason(name, why):
         NGINX.upstream_log(FILE, name)
 
 
-@pytest.mark.parametrize("name", ["apache", "core", "h2o", "lighttpd", "mariadb"])
-def test_servers_whose_logs_do_not_tell_say_so(name):
-    """Their access logs have no time of an upstream."""
-    with pytest.raises(RenderError, match="only nginx can log how long"):
-        TARGETS[name].upstream_log("", "app")
+def test_several_upstreams_have_addresses_and_paths_of_their_own():
+    """Each is asked as its own location asks; the site is that of the first."""
+    text = private("app", other="127.0.0.1:4712", **{"127.0.0.1:9000": "127.0.0.1:4713"})
+    blocks = {
+        each.arguments[0]: [words for words in said(each.block) if words.startswith("server ")]
+        for each in syntax.find(syntax.parse(text), "http", "upstream")
+    }
+    assert blocks == {
+        "app": [f"server {OURS} max_conns=20", f"server {OURS} backup"],
+        "other": ["server 127.0.0.1:4712"],
+        "workload_upstream_3": ["server 127.0.0.1:4713"],
+    }
+    site = workloads_site(text)
+    assert "add_header X-Site app" in said(site.block)
+    assert {each.arguments[0]: said(each.block) for each in syntax.find(site.block, "location")} == {
+        "/dynamic/": ["proxy_pass http://app", "proxy_set_header Host $host", "proxy_read_timeout 3s"],
+        "/dynamic/2/": ["proxy_pass http://other/dynamic/", "proxy_read_timeout 9s"],
+        "/dynamic/3/": ["proxy_pass http://workload_upstream_3/dynamic/"],
+    }
+    assert "# server 10.0.0.9 of upstream other at 127.0.0.1:4712, Trimtab's own\n" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "servers", "answering"),
+    [
+        ("app", "server 10.0.0.1:8080; server [2001:db8::1]; server unix:/run/app.sock;",
+         {b"10.0.0.1:8080", b"[2001:db8::1]:80", b"unix:/run/app.sock"}),
+        ("app", "server 10.0.0.1; server app.internal:8080;", set()),
+        ("127.0.0.1:9000", "server 10.0.0.1;", {b"127.0.0.1:9000"}),
+    ],
+)  # fmt: skip
+def test_format_with_addresses_says_whose_a_time_is_unless_nginx_looks_names_up(name, servers, answering):
+    """It logs what a name resolves to."""
+    begin, end = FILE.index("server 10.0.0.1:8080"), FILE.index("keepalive 8;")
+    log = NGINX.upstream_log(FILE[:begin] + servers + FILE[end:], name)
+    assert log.answering == answering
+    assert ("by" in log.pattern.groupindex) == bool(answering)
+
+
+def test_format_with_the_name_says_whose_a_time_is():
+    """Whatever its servers are called."""
+    text = FILE.replace("'$remote_addr [", "'$proxy_host $remote_addr [").replace(
+        "10.0.0.1:8080", "app.internal:8080"
+    )
+    log = NGINX.upstream_log(text, "app")
+    line = (
+        b'other 192.0.2.1 [01/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 512 rt=0.012 urt=0.012 '
+        b'"10.0.0.9:80" 500'
+    )
+    assert log.pattern.match(line)["by"] == b"other"
+    assert log.answering == {b"app"}
+
+
+def test_only_in_files_of_nginx_upstreams_can_be_replaced():
+    """The others' access logs have no time of an upstream."""
+    assert [name for name, each in TARGETS.items() if each.upstream_log is not None] == ["nginx"]

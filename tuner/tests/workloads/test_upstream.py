@@ -5,7 +5,7 @@ import pytest
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.definition import DefinitionError, parse_definition
 from trimtab_tuner.workloads.drawn import DrawnWorkload
-from trimtab_tuner.workloads.upstream import LEVELS, Upstream, of_sample
+from trimtab_tuner.workloads.upstream import LEVELS, Replaced, Upstream, of_sample
 
 HEAD = """
 name = "mine"
@@ -60,6 +60,27 @@ def test_measured_times_and_sizes_are_asked_for_in_place_of_means_and_spreads():
     assert times_ms.max() == pytest.approx(np.sort(sample)[-200:].mean(), rel=1e-3)
 
 
+def test_upstreams_that_are_replaced_have_times_and_sizes_of_their_own():
+    """Each is asked as often as its weight says, below a path of its own."""
+    slow = Replaced(name="api", weight=3, service_time_ms=40)
+    sized = Replaced(name="app", weight=1, times_ms=(1.0,) * LEVELS, sizes_bytes=(700,) * LEVELS)
+    upstream = Upstream(service_time_ms=5, size_bytes=9000, replaced=(slow, sized))
+    pages = upstream.pages()
+    streams = tuple(np.random.default_rng(seed) for seed in (1, 2))
+    drawn = [pages[position] for position in upstream.draw(32_000, streams)]
+    of = {
+        name: asked([page for page in drawn if page[0].startswith(f"/dynamic/{path}?")])
+        for name, path in (("api", "drawn"), ("app", "2/drawn"))
+    }
+    assert len(of["api"][0]) == pytest.approx(24_000, rel=0.01)
+    assert len(of["app"][0]) == pytest.approx(8_000, rel=0.03)
+    assert of["api"][1].mean() == pytest.approx(40, rel=0.03)
+    assert of["api"][0].mean() == pytest.approx(9000, rel=0.03)
+    assert set(of["app"][1]) == {1.0}
+    assert set(of["app"][0]) == {700}
+    assert len({page for page in drawn if page[0].startswith("/dynamic/drawn?")}) == LEVELS**2
+
+
 def test_uris_name_the_length_that_the_generator_expects():
     """What the session log says of a request is what the upstream will send."""
     requests = [request for session in DrawnWorkload(WORKLOADS["proxy"]).sessions(500) for request in session]
@@ -90,6 +111,7 @@ def test_share_goes_to_the_upstream_and_the_rest_to_files():
         ("[upstream]\n[dynamic]\nshare = 0.5", "expected either [dynamic] or [upstream]"),
         ("[upstream]\nshare = 0", "upstream.share = 0"),
         ("[upstream]\nservice_time_ms = -1", "upstream.service_time_ms = -1"),
+        ("[upstream]\nreplaced = [{name = 'app', weight = 0}]", "weight = 0"),
         ("[upstream]\ntimes_ms = [1.0, 2.0]", "times_ms: expected 32 values, there are 2"),
         ("[dynamic]\nshare = 0.5\nby = 'perl'", "expected to be 'php', 'gunicorn' or 'uvicorn'"),
     ],

@@ -4,7 +4,7 @@ Rendering is text only: writing files, running the server's own check and starti
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
@@ -26,21 +26,11 @@ from trimtab_tuner.targets.placement import Workers
 from trimtab_tuner.targets.told import Told
 from trimtab_tuner.telling.people import Compared, gain_in_words
 
-PROXIED = "/dynamic/"
-"""The paths that are handed on to an upstream."""
-
 DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
 
 
 class RenderError(ValueError):
     """A configuration or a path that cannot be written in the server's language; the message names it."""
-
-
-def no_upstream_log(_text: str, name: str) -> UpstreamLog:
-    """For servers that do not write it down. Raises RenderError."""
-    raise RenderError(
-        f"upstream {name}: of the servers only nginx can log how long an upstream takes; expected its file"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +43,10 @@ class RenderContext:
     server counts is read at `stats_socket` (core) or under the target's `status_path` at `status_listen` (the
     others); None leaves it out of the file. `error_log` is a path, or `stderr`. Requests for PHP go to the
     pool at `php_socket`; without one there is no PHP. Those below `PROXIED` go on to the server at
-    `upstream`, an `address:port`; without one, to none. In a user's file it takes the place of the upstream
-    that `stands_for` names, if one is named. With `tls_directory`, which holds the certificates
-    (`targets/tls.py`), every address of `listen` speaks TLS. A database serves what is in `data_directory`, a
-    directory of the server's own; without one its file says only what is tuned.
+    `upstream`, an `address:port`; without one, to none. In a user's file each upstream that `stand_ins` names
+    has the address there in place of its own; the first one's is `upstream` too. With `tls_directory`, which
+    holds the certificates (`targets/tls.py`), every address of `listen` speaks TLS. A database serves what is
+    in `data_directory`, a directory of the server's own; without one its file says only what is tuned.
     """
 
     root: str
@@ -68,7 +58,7 @@ class RenderContext:
     error_log: str = "stderr"
     php_socket: str | None = None
     upstream: str | None = None
-    stands_for: str = ""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
     tls_directory: str | None = None
     data_directory: str | None = None
 
@@ -370,8 +360,11 @@ class Target(Protocol):
         """What a user's file hands requests on to, where it says an address."""
         ...
 
-    def upstream_log(self, text: str, name: str) -> UpstreamLog:
-        """Where a user's file has written down how long the upstream `name` takes. Raises RenderError."""
+    @property
+    def upstream_log(self) -> Callable[[str, str], UpstreamLog] | None:
+        """Gives where a user's file, its text, has written down how long the upstream of that name takes, or
+        raises RenderError. None where upstreams of a file cannot be replaced.
+        """
         ...
 
     def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:

@@ -7,6 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+PROXIED = "/dynamic/"
+"""The paths that are handed on to an upstream."""
+
 _PORTS = {
     "http": "80", "ws": "80", "h2c": "80", "grpc": "80", "https": "443", "wss": "443", "h2": "443",
     "grpcs": "443", "ajp": "8009", "fcgi": "8000", "scgi": "4000", "uwsgi": "3031",
@@ -30,11 +33,18 @@ class Upstream(NamedTuple):
 class UpstreamLog(NamedTuple):
     """Where a user's server has written down how long an upstream takes: the log's path, and what reads a
     line of it. Its group `time` has one or several times in seconds or `-`, `size` the reply's bytes; lines
-    need not have `size`.
+    need not have `size`. The first word of the group `by` is in `answering` if this upstream was asked; where
+    that is empty, the lines do not say which one was.
     """
 
     path: str
     pattern: re.Pattern[bytes]
+    answering: frozenset[bytes] = frozenset()
+
+
+def proxied_at(number: int) -> str:
+    """The paths that are handed on to that upstream of several, counted from 0: below those of the first."""
+    return PROXIED if number == 0 else f"{PROXIED}{number + 1}/"
 
 
 def no_upstreams(_text: str) -> Sequence[Upstream]:

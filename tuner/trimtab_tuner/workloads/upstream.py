@@ -5,25 +5,56 @@ every configuration meets the same upstream, and the load generator knows the le
 log-normal, as service times and sizes of web applications are found to be, with a mean and a spread: the
 standard deviation as a multiple of the mean, 0 for all alike. Of either there are as many values as `LEVELS`,
 each as likely as any other. In their place there may be values that were measured: `of_sample`.
+
+Where Trimtab's upstreams stand for several of a user's own file, each has times and sizes of its own, and its
+share of the requests.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Self
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 from scipy import special
 
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.targets.behind import proxied_at
 from trimtab_tuner.workloads.file_sets import Floats, Integers, stratified
 
 LEVELS = 32
-PATH = "/dynamic/drawn"
+PAGE = "drawn"
 LARGEST_BYTES = 1 << 30
 LONGEST_MS = 3_600_000.0
+LONGEST_MEAN_MS = 60_000.0
 
 Spread = Annotated[float, Field(ge=0, le=10)]
+ServiceTime = Annotated[float, Field(ge=0, le=LONGEST_MEAN_MS)]
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+
+
+def _all_levels(values: tuple[float, ...]) -> tuple[float, ...]:
+    if len(values) not in (0, LEVELS):
+        raise ValueError(f"expected {LEVELS} values, there are {len(values)}")
+    return values
+
+
+Times = Annotated[tuple[Annotated[float, Field(ge=0, le=LONGEST_MS)], ...], AfterValidator(_all_levels)]
+Sizes = Annotated[tuple[Annotated[int, Field(ge=1, le=LARGEST_BYTES)], ...], AfterValidator(_all_levels)]
+
+
+class Replaced(Frozen):
+    """The upstream `name` of a user's own file, in whose place Trimtab's answers.
+
+    `weight` is how many requests go on to it, in proportion to those of the others. It has measured times and
+    sizes, or a mean time in place of the workload's; what it has not is as the workload has it.
+    """
+
+    name: Name
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    service_time_ms: ServiceTime | None = None
+    times_ms: Times = ()
+    sizes_bytes: Sizes = ()
 
 
 class Upstream(Frozen):
@@ -31,44 +62,68 @@ class Upstream(Frozen):
 
     `concurrency` is how many requests the upstream works on at a time, as an application with that many
     workers does; the others wait there in line. 0: all that come. `times_ms` and `sizes_bytes` are measured
-    values in place of means and spreads, all of `LEVELS` or none. It stands for the upstream `stands_for` of
-    a user's own file, if for one.
+    values in place of means and spreads, all of `LEVELS` or none. With `replaced` there is one for each of
+    these upstreams of a user's own file, with `concurrency` of its own.
     """
 
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
-    service_time_ms: Annotated[float, Field(ge=0, le=60_000)] = 5.0
+    service_time_ms: ServiceTime = 5.0
     service_time_spread: Spread = 1.0
     size_bytes: Annotated[int, Field(ge=1, le=1 << 26)] = 16_384
     size_spread: Spread = 1.0
     concurrency: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    times_ms: tuple[Annotated[float, Field(ge=0, le=LONGEST_MS)], ...] = ()
-    sizes_bytes: tuple[Annotated[int, Field(ge=1, le=LARGEST_BYTES)], ...] = ()
-    stands_for: Annotated[str, Field(max_length=255)] = ""
-
-    @model_validator(mode="after")
-    def _all_levels(self) -> Self:
-        for name, values in (("times_ms", self.times_ms), ("sizes_bytes", self.sizes_bytes)):
-            if len(values) not in (0, LEVELS):
-                raise ValueError(f"{name}: expected {LEVELS} values, there are {len(values)}")
-        return self
+    times_ms: Times = ()
+    sizes_bytes: Sizes = ()
+    replaced: Annotated[tuple[Replaced, ...], Field(max_length=32)] = ()
 
     def pages(self) -> list[tuple[str, int]]:
-        """Every size with every time: what is asked for, and how long the reply is."""
-        of_sizes = self.sizes_bytes or _levels(self.size_bytes, self.size_spread)
-        sizes = np.clip(np.rint(of_sizes), 1, LARGEST_BYTES).astype(int)
-        of_times = self.times_ms or _levels(self.service_time_ms, self.service_time_spread)
-        times_ms = np.minimum(of_times, LONGEST_MS)
-        times_us = np.rint(1000 * times_ms).astype(int).tolist()
-        return [(f"{PATH}?size={size}&us={us}", size) for size in sizes.tolist() for us in times_us]
+        """Every size with every time of each: what is asked for, and how long the reply is."""
+        found = []
+        for number, each in enumerate(self._each()):
+            sizes = np.clip(np.rint(each.sizes_bytes), 1, LARGEST_BYTES).astype(int).tolist()
+            times_us = np.rint(1000 * np.minimum(each.times_ms, LONGEST_MS)).astype(int).tolist()
+            path = proxied_at(number) + PAGE
+            found += [(f"{path}?size={size}&us={us}", size) for size in sizes for us in times_us]
+        return found
 
     def draw(self, count: int, streams: tuple[np.random.Generator, np.random.Generator]) -> Integers:
-        """Positions in `pages`: sizes by the first stream, times by the second."""
-        size, time = ((stratified(count, stream) * LEVELS).astype(np.int64) for stream in streams)
-        return size * LEVELS + time
+        """Positions in `pages`: the upstream and the size by the first stream, times by the second."""
+        sizes, times = (stratified(count, stream) for stream in streams)
+        weights = np.array([each.weight for each in self._each()])
+        bounds = np.concatenate([[0.0], np.cumsum(weights / weights.sum())[:-1], [1.0]])
+        which = np.searchsorted(bounds[1:-1], sizes, side="right")
+        within = (sizes - bounds[which]) / (bounds[which + 1] - bounds[which])
+        size, time = (np.minimum(each * LEVELS, LEVELS - 1).astype(np.int64) for each in (within, times))
+        return (which * LEVELS + size) * LEVELS + time
+
+    def _each(self) -> list["_Drawn"]:
+        """Those that stand for one of a user's file, or the one that stands for none."""
+        spread = self.service_time_spread
+        times = self.times_ms or _levels(self.service_time_ms, spread)
+        sizes = self.sizes_bytes or _levels(self.size_bytes, self.size_spread)
+        if not self.replaced:
+            return [_Drawn(1.0, times, sizes)]
+        return [
+            _Drawn(
+                each.weight,
+                each.times_ms
+                or (times if each.service_time_ms is None else _levels(each.service_time_ms, spread)),
+                each.sizes_bytes or sizes,
+            )
+            for each in self.replaced
+        ]
 
     def scripts(self) -> dict[str, str]:
         """None: the upstream needs no file."""
         return {}
+
+
+class _Drawn(NamedTuple):
+    """What is drawn for one upstream: `LEVELS` times and sizes, and how often it is asked."""
+
+    weight: float
+    times_ms: Sequence[float] | Floats
+    sizes_bytes: Sequence[float] | Floats
 
 
 def of_sample(values: Sequence[float]) -> list[float]:

@@ -12,7 +12,7 @@ a copy of its data, which goes with its directory.
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +73,7 @@ class ServerOrder:
     `root` is the document root, or the data directory that a database gets a copy of.  It listens on a free
     port of `address`, and on the same port of the `addresses`.  `base` is the user's own configuration file
     with its includes, if the server is to run with that.  `upstream` is the address of the server that it
-    proxies to, unless a backend of its own answers there; it `stands_for` an upstream of `base`, if for one.
+    proxies to, unless a backend of its own answers there; `stand_ins` are those for upstreams of `base`.
     `leftovers` is where a directory for sockets is noted if `directory` lies too deep for them.  `names` are
     those of upstreams, the same for all starts that are to be alike.  `reads` are files that not everybody
     may read, and that it must.
@@ -92,7 +92,7 @@ class ServerOrder:
     addresses: tuple[str, ...] = ()
     base: str | None = None
     upstream: str | None = None
-    stands_for: str = ""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     reads: tuple[Path, ...] = ()
 
@@ -303,7 +303,7 @@ class TargetServer:
             prefix=str(self._directory),
             php_socket=passed if backend is not None and backend.speaks == "fastcgi" else None,
             upstream=passed if backend is not None and backend.speaks == "http" else order.upstream,
-            stands_for=order.stands_for,
+            stand_ins=order.stand_ins,
             tls_directory=str(certificates) if self.secure else None,
             data_directory=str(self._data) if target.protocol == "mariadb" else None,
         )

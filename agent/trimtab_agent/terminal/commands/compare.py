@@ -19,7 +19,15 @@ from trimtab_agent.runtime import open_repository
 from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
 from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
-from trimtab_agent.terminal.commands.starting import Link, Memory, Sets, Start, Target, Upstream, WorkloadName
+from trimtab_agent.terminal.commands.starting import (
+    Link,
+    Memory,
+    Sets,
+    Start,
+    Target,
+    Upstreams,
+    WorkloadName,
+)
 from trimtab_agent.terminal.documents import print_json
 
 LEGEND = (
@@ -37,7 +45,7 @@ def compare(
     base: Files = None,
     most_loss: MostLoss = MOST_LOSS,
     target: Target = "core",
-    upstream: Upstream = None,
+    upstream: Upstreams = None,
     workload: WorkloadName = None,
     memory: Memory = None,
     start: Start = None,
@@ -61,7 +69,7 @@ def compare(
             set_,
             as_json=as_json,
             target=target,
-            upstream=upstream,
+            upstreams=upstream,
             workload=workload,
             memory=memory,
             start=start,

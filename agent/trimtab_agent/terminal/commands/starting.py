@@ -21,6 +21,7 @@ from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal
@@ -43,11 +44,12 @@ WorkloadName = Annotated[
         + "."
     ),
 ]
-Upstream = Annotated[
-    str | None,
+Upstreams = Annotated[
+    list[str] | None,
     typer.Option(
-        metavar="NAME=measured",
-        help="With --base: have Trimtab's upstream take the place of this one, as fast as the log says.",
+        metavar="NAME=…",
+        help="With --base: have Trimtab's upstream take the place of this one, as fast as the log says "
+        "(NAME=measured) or in a mean time (NAME=20ms). May be given for each upstream.",
     ),
 ]
 Memory = Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")]
@@ -126,7 +128,7 @@ def make_spec(
     *,
     workload: str | None,
     base: Path | None,
-    upstream: str | None = None,
+    upstreams: Sequence[str] | None = None,
     new_base: Path | None = None,
     knobs: Sequence[str] | None,
     settings: Sequence[tuple[str, Any]],
@@ -142,7 +144,7 @@ def make_spec(
             workload=workload if definition is None else definition.name,
             definition=definition,
             base=None if base is None else str(base.absolute()),
-            upstream=None if upstream is None else _parse_upstream(upstream),
+            upstreams=_each_once("--upstream", [_parse_upstream(text) for text in upstreams or ()]),
             new_base=None if new_base is None else str(new_base.absolute()),
             knobs=_each_once("--knob", [_parse_knob(text) for text in knobs or ()]),
             settings=_each_once("--set", settings),
@@ -152,12 +154,12 @@ def make_spec(
         raise refusal(error) from error
 
 
-def _parse_upstream(text: str) -> str:
-    """`app=measured`: the upstream's name."""
+def _parse_upstream(text: str) -> tuple[str, str]:
+    """`app=measured` or `app=20ms`."""
     name, _, how = text.rpartition("=")
-    if not name or how != "measured":
-        raise SpecError("upstream", f"--upstream {text}: expected NAME=measured")
-    return name
+    if not name or not how:
+        raise SpecError("upstreams", f"--upstream {text}: expected NAME={own_upstream.MEASURED} or NAME=TIME")
+    return name, how
 
 
 def _each_once(option: str, named: Sequence[tuple[str, Value]]) -> dict[str, Value]:

@@ -20,7 +20,7 @@ from trimtab_agent.terminal.commands.starting import (
     Sets,
     Start,
     Target,
-    Upstream,
+    Upstreams,
     WorkloadName,
     carried_out,
     make_spec,
@@ -37,7 +37,7 @@ def tune(
     preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
     target: Target = "core",
     base: Base = None,
-    upstream: Upstream = None,
+    upstream: Upstreams = None,
     site: Annotated[
         Path | None,
         typer.Option(
@@ -118,7 +118,7 @@ def tune(
         preset=preset,
         target=target,
         base=base,
-        upstream=upstream,
+        upstreams=upstream,
         site=None if site is None else str(site.absolute()),
         workload=workload,
         memory=memory,

@@ -17,7 +17,6 @@ from trimtab_tuner.targets.base import (
     Demands,
     RenderContext,
     no_comment,
-    no_upstream_log,
     nothing_refused,
 )
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
@@ -149,7 +148,7 @@ class ApacheTarget:
     rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(proxying.upstreams)
-    upstream_log = staticmethod(no_upstream_log)
+    upstream_log = None
     parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)

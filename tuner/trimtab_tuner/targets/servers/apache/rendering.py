@@ -11,7 +11,8 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls, values
 from trimtab_tuner.targets.assignments import Assignment
-from trimtab_tuner.targets.base import PROXIED, About, RenderContext, no_comment
+from trimtab_tuner.targets.base import About, RenderContext, no_comment
+from trimtab_tuner.targets.behind import PROXIED
 from trimtab_tuner.targets.http2 import speaks_http2
 from trimtab_tuner.targets.mime_types import MIME_TYPES
 from trimtab_tuner.targets.servers.apache import syntax

@@ -28,7 +28,6 @@ from trimtab_tuner.targets.base import (
     as_it_stands,
     no_comment,
     no_environment,
-    no_upstream_log,
     nothing_defined,
     nothing_refused,
 )
@@ -261,7 +260,7 @@ class H2oTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(private.reads)
     upstreams = staticmethod(upstreams.upstreams)
-    upstream_log = staticmethod(no_upstream_log)
+    upstream_log = None
     parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
 

@@ -11,7 +11,8 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.assignments import Assignment
-from trimtab_tuner.targets.base import PROXIED, RenderContext, RenderError
+from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.behind import PROXIED
 from trimtab_tuner.targets.private import Change, Places, with_changes
 from trimtab_tuner.targets.servers.h2o import syntax
 from trimtab_tuner.targets.servers.h2o.syntax import Command

@@ -9,7 +9,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.access_logs import no_logs
-from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, no_upstream_log, nothing_refused
+from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling, upstreams
@@ -90,7 +90,7 @@ class LighttpdTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(upstreams.upstreams)
-    upstream_log = staticmethod(no_upstream_log)
+    upstream_log = None
     parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)

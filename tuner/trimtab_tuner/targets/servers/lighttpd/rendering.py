@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.targets.base import PROXIED, About, RenderContext, no_comment
+from trimtab_tuner.targets.base import About, RenderContext, no_comment
+from trimtab_tuner.targets.behind import PROXIED
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.servers.lighttpd import syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import (

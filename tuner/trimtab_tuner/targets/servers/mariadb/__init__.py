@@ -28,7 +28,6 @@ from trimtab_tuner.targets.base import (
     as_it_stands,
     no_comment,
     no_environment,
-    no_upstream_log,
     nothing_defined,
     nothing_of_proxying,
     nothing_of_tls,
@@ -164,7 +163,7 @@ class MariadbTarget:
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
     upstreams = staticmethod(no_upstreams)
-    upstream_log = staticmethod(no_upstream_log)
+    upstream_log = None
     parse_log = staticmethod(no_logs)
     refused = staticmethod(nothing_refused)
 

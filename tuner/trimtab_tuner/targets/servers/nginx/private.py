@@ -16,6 +16,7 @@ from trimtab_tuner.targets.editing import apply
 from trimtab_tuner.targets.private import Change, Places, with_changes
 from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, standing_in, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
+from trimtab_tuner.targets.servers.nginx.rendering import HandedOn
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 OF_EACH = {"daemon", "lock_file", "master_process", "pid"} | {
@@ -62,16 +63,11 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     model = _model([each for each in servers if levels.speaks_tls(each)] if secure else servers) or _model(
         servers
     )
-    handing = levels.handing_on(tree)[:1]
     changes = list(_changes(tree, tuned, Places(context)))
-    name = _UPSTREAM
-    standing_in_one = bool(context.stands_for) and context.upstream is not None
-    if standing_in_one:
-        handing = [standing_in.path_to(tree, context.stands_for)]
-        model = next(block for block in handing[0] if block.name == "server")
+    if context.stand_ins:
+        first = standing_in.path_to(tree, next(iter(context.stand_ins)))
+        model = next(block for block in first if block.name == "server")
         changes += standing_in.changes(tree, tuned, context)
-        if standing_in.has_block(tree, context.stands_for):
-            name = context.stands_for
     changes += _own_cpus(tree, tuned, configuration, context)
     changes += _own_certificates(tree, configuration, context)
     changes += [
@@ -80,7 +76,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     ]
     # In the place of a certain upstream its location is measured as it is, with the exceptions that it has.
     exceptions = (
-        [] if standing_in_one else [each for knob in BLOCK for each in levels.level(tree, knob).exceptions]
+        [] if context.stand_ins else [each for knob in BLOCK for each in levels.level(tree, knob).exceptions]
     )
     own = _settings_of(model, tuned, changes, exceptions, secure=secure)
     if secure and syntax.find(http.block or [], "ssl_verify_client"):
@@ -91,18 +87,31 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         for found in (syntax.find(block.block or [], "ssl_protocols") if block is not None else [])
     ]
     versions = "" if told else " ".join(tls.PROTOCOLS)
-    handed_on = proxying.how_handed_on(handing[0][-1], tuned, exceptions) if handing else None
     site = rendering.servers(
         configuration,
         context,
         settings=own,
         versions=versions,
-        proxying=handed_on,
-        name=name,
-        is_there=name != _UPSTREAM,
+        handed_on=list(_handed_on(tree, tuned, exceptions, context)),
     )
     changes.append(Change(http.end - 1, http.end - 1, "\n" + site, ""))
     return with_changes(tuned, changes, configuration, knobs, _with_settings_of(model))
+
+
+def _handed_on(
+    tree: list[Directive], text: str, exceptions: Collection[Directive], context: RenderContext
+) -> Iterator[HandedOn]:
+    """How the workload's requests go on: as those of the upstreams that are replaced do, or else as the first
+    that go on in the file.
+    """
+    for number, (name, address) in enumerate(context.stand_ins.items()):
+        how = proxying.how_handed_on(standing_in.path_to(tree, name)[-1], text, exceptions)
+        there = standing_in.has_block(tree, name)
+        own = f"{_UPSTREAM}_{number + 1}" if number else _UPSTREAM
+        yield HandedOn(name if there else own, address, how, there)
+    if context.upstream is not None and not context.stand_ins:
+        handing = (proxying.how_handed_on(path[-1], text, exceptions) for path in levels.handing_on(tree))
+        yield HandedOn(_UPSTREAM, context.upstream, next(handing, None))
 
 
 def _own_certificates(

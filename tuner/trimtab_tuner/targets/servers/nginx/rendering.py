@@ -1,6 +1,8 @@
 """nginx's settings as nginx reads them, and what surrounds them in a file of its own."""
 
 import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from trimtab_trials.configuration import Configuration
 
@@ -8,11 +10,11 @@ from trimtab_tuner import affinity
 from trimtab_tuner.targets import tls, values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
-    PROXIED,
     About,
     RenderContext,
     no_comment,
 )
+from trimtab_tuner.targets.behind import PROXIED, proxied_at
 from trimtab_tuner.targets.http2 import HTTP2, speaks_http2
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
@@ -34,6 +36,17 @@ PHP_PARAMETERS = {
 UPSTREAM = "trimtab_upstream"
 REUSED_CONNECTION = 'proxy_http_version 1.1;\nproxy_set_header Connection "";\n'
 """Without which nginx closes each connection to an upstream behind its first request, until 1.29.7."""
+
+
+class HandedOn(NamedTuple):
+    """How requests go on to the upstream `name`, at `address`: in the words of the file itself where it has
+    some, and in its own block where that `is_there`.
+    """
+
+    name: str
+    address: str
+    how: str | None = None
+    is_there: bool = False
 
 
 def render(configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
@@ -143,14 +156,11 @@ def servers(
     about: About = no_comment,
     settings: str = "",
     versions: str = " ".join(tls.PROTOCOLS),
-    proxying: str | None = None,
-    name: str = UPSTREAM,
-    is_there: bool = False,
+    handed_on: Sequence[HandedOn] = (),
 ) -> str:
     """The server for the workload, with further `settings`, and the one for the status page if there is to
-    be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. `proxying` is
-    how requests are handed on, where the file says that itself, and `name` what the upstream is called, which
-    has a block of its own already where it `is_there`.
+    be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. Without being
+    told, requests are handed on to the upstream of the context, if it has one.
     """
     options = listen_options(configuration)
     root = f"root {quoted(context.root)};\nindex index.html;\n"
@@ -165,12 +175,15 @@ def servers(
         passed = f"fastcgi_pass {quoted('unix:' + context.php_socket)};\n"
         root += in_block("location ~ \\.php$", passed + parameters)
     upstream = ""
-    if context.upstream is not None:
+    if context.upstream is not None and not handed_on:
+        handed_on = (HandedOn(UPSTREAM, context.upstream),)
+    for number, each in enumerate(handed_on):
         kept = int(configuration["keepalive"])
-        upstream = "" if is_there else upstream_block(name, context.upstream, kept, about)
-        passed = f"proxy_pass http://{name};\n"
-        passed += REUSED_CONNECTION * (kept > 0) if proxying is None else proxying
-        root += in_block(f"location {PROXIED}", passed)
+        upstream += "" if each.is_there else upstream_block(each.name, each.address, kept, about)
+        # All are asked for the same paths; nginx takes them as they are where it need not change them.
+        passed = f"proxy_pass http://{each.name}{PROXIED if number else ''};\n"
+        passed += REUSED_CONNECTION * (kept > 0) if each.how is None else each.how
+        root += in_block(f"location {proxied_at(number)}", passed)
     told = about("backlog") + about("reuseport") + (about(HTTP2.name) if speaks_http2(configuration) else "")
     text = upstream + in_block("server", told + listens + root + settings)
     if context.status_listen is not None:

@@ -1,22 +1,25 @@
-"""Trimtab's upstream in the place of one that a user's nginx.conf names, and what the log says of that one.
+"""Trimtab's upstreams in the place of some that a user's nginx.conf names, and what logs say of those.
 
-The upstream keeps all that its block says beside addresses: how connections are kept, shared and limited. How
+An upstream keeps all that its block says beside addresses: how connections are kept, shared and limited. How
 long it takes is learnt from the access log of the location that hands requests on to it, where the format of
 that log has `$upstream_response_time` (ngx_http_upstream_module): seconds, `-` where nobody was asked, and
-several with commas or colons between them where several servers were asked for one request.
+several with commas or colons between them where several servers were asked for one request. Which upstream
+that was, a format says with `$proxy_host` (ngx_http_proxy_module), or with `$upstream_addr` if the servers of
+the upstream are addresses.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 
 from trimtab_tuner.targets.base import RenderContext, RenderError
-from trimtab_tuner.targets.behind import UpstreamLog
+from trimtab_tuner.targets.behind import UpstreamLog, upstream_at
 from trimtab_tuner.targets.private import Change
-from trimtab_tuner.targets.servers.nginx import levels, syntax
+from trimtab_tuner.targets.servers.nginx import levels, syntax, upstreams
 from trimtab_tuner.targets.servers.nginx.levels import Path
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
-TIME = "upstream_response_time"
+TIME, HOST, ADDRESS = "upstream_response_time", "proxy_host", "upstream_addr"
 _SIZES = ("upstream_response_length", "body_bytes_sent")
 _URL = re.compile(r"(https?)://([^/\s$]+)")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
@@ -40,7 +43,8 @@ def upstream_log(text: str, name: str) -> UpstreamLog:
         file = log.arguments[0]
         if not file.startswith("/") or "$" in file:
             raise RenderError(f"access_log {file}: expected the whole path of a file, without variables")
-        return UpstreamLog(file, _pattern(template))
+        by, answering = _answering(text, name, _variables(template))
+        return UpstreamLog(file, _pattern(template, by), answering)
     where = f"access_log in line {told[0].line}" if told else "no access_log"
     raise RenderError(
         f"upstream {name}: its times stand in no log ({where}); expected an access_log whose log_format has "
@@ -70,8 +74,12 @@ def has_block(tree: list[Directive], name: str) -> bool:
 
 
 def changes(tree: list[Directive], text: str, context: RenderContext) -> Iterator[Change]:
-    """Our address in the place of each of the upstream's."""
-    name, ours = context.stands_for, context.upstream or ""
+    """Our addresses in the place of each of the upstreams'."""
+    for name, ours in context.stand_ins.items():
+        yield from _changes(tree, text, name, ours)
+
+
+def _changes(tree: list[Directive], text: str, name: str, ours: str) -> Iterator[Change]:
     for server in (each for block in _block(tree, name) for each in syntax.find(block.block or [], "server")):
         if server.arguments:
             yield Change(
@@ -106,12 +114,34 @@ def _asked_by(directive: Directive) -> tuple[str, str] | None:
     return None if found is None else (found[1], found[2])
 
 
+def _answering(text: str, name: str, named: Sequence[str]) -> tuple[str, frozenset[bytes]]:
+    """The variable of a format that says which upstream was asked, and what it says where it was this one."""
+    if HOST in named:
+        return HOST, frozenset({name.encode()})
+    of_block = [each.address for each in upstreams.upstreams(text) if each.setting == f"upstream {name}"]
+    alone = upstream_at("proxy_pass", f"http://{name}", 0)
+    addresses = of_block or ([] if alone is None else [alone.address])
+    if ADDRESS not in named or not addresses or not all(map(_is_address, addresses)):
+        return "", frozenset()
+    return ADDRESS, frozenset(each.encode() for each in addresses)
+
+
+def _is_address(address: str) -> bool:
+    """Whether nginx logs it as it stands, and not as what a name resolves to."""
+    try:
+        ip_address(address.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return address.startswith("unix:")
+    return True
+
+
 def _variables(template: str) -> Sequence[str]:
     return [plain or braced for plain, braced in _VARIABLE.findall(template)]
 
 
-def _pattern(template: str) -> re.Pattern[bytes]:
-    """What reads a line of that format, with the groups `time`, and `size` where it has one.
+def _pattern(template: str, by: str) -> re.Pattern[bytes]:
+    """What reads a line of that format, with the groups `time`, `by` for that variable if it is one, and
+    `size` where the format has one.
 
     A variable ends where the text behind it begins; its quotes and backslashes are escaped.
     """
@@ -128,6 +158,9 @@ def _pattern(template: str) -> re.Pattern[bytes]:
         group = groups.pop(variable, None)
         if variable.startswith("upstream_"):  # a list has spaces between its members
             value = rf"[^ ,{stop}]*(?:(?:,| :) [^ ,{stop}]*)*"
+        if variable == by:
+            by = ""
+            value = f"(?P<by>{value})"
         if group:  # where the format escapes as JSON does, nothing stands for nobody
             value = r"(?:-|[\d.]*)(?:(?:,| :) (?:-|[\d.]+))*"
         pattern += f"(?P<{group}>{value})" if group else value
