@@ -199,7 +199,7 @@ test-kernel-kill: setup ## kill -9 a run with kernel knobs 200 times; what it ha
 
 test-fleet: packages setup ## the fleet with real processes: hosts in namespaces, PostgreSQL, kills; and its containers; half an hour
 	@$(BIN)/pytest -q agent/tests/fleet db/tests/test_bookings.py db/tests/test_stations.py
-	@$(BIN)/pytest -q .ci/test_fleet_compose.py
+	@PYTHONPATH=.ci $(BIN)/pytest -q .ci/test_fleet_compose.py
 
 test-webui: .build/npm
 	@cd webui && npm run --silent test

@@ -1,7 +1,7 @@
 """The fleet of the compose file: both stations join, and a run started over HTTP is carried out by both.
 
 Two stations on one machine disturb each other, so no figure is looked at. Needs a Docker engine and nothing
-on port 8080; `make test-fleet` runs it.
+on ports 8080 and 8081; `make test-fleet` runs it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 import httpx
 import pytest
 import test_compose
-from test_compose import RUN, URL, WAIT_S
+from test_compose import RUN, WAIT_S
 
 PROJECT = "trimtab-ci-fleet"
-SERVICES = {"controller", "scheduler", "web1", "web2", "database"}
+URL = "http://127.0.0.1:8081"
+STATIONS = ["web1", "web2"]
+SERVICES = {"trimtab", "controller", "scheduler", "database", *STATIONS}
 
 
 def compose(*arguments: str) -> str:
@@ -30,8 +32,9 @@ def controller() -> Iterator[httpx.Client]:
     """The daemon that decides; everything is taken down with its volumes afterwards."""
     compose("build", "controller", "database")
     try:
-        compose("up", "--detach", "controller")
-        with httpx.Client(base_url=URL, timeout=120) as client:
+        compose("up", "--detach")
+        # As the browser's requests come: from a page of the daemon's own.
+        with httpx.Client(base_url=URL, timeout=120, headers={"Origin": URL}) as client:
             yield client
     finally:
         print(compose("logs", "--tail", "50"))
@@ -54,13 +57,21 @@ def _stations(client: httpx.Client) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in seen["stations"] if each["state"] == "ready"}
 
 
+def _asked(query: str) -> list[list[str]]:
+    """The rows that the fleet's database answers."""
+    psql = ("psql", "--host", "localhost", "--username", "trimtab", "--tuples-only", "--no-align")
+    said = compose("exec", "-T", "database", *psql, "--command", query, "trimtab")
+    return [line.split("|") for line in said.split()]
+
+
 @pytest.mark.timeout(2400)
 def test_run_from_the_browser_uses_both_stations(controller: httpx.Client) -> None:
-    """Both are booked in PostgreSQL, and both have recorded results there."""
-    _until("the stations do not join", lambda: {"web1", "web2"} <= _stations(controller).keys())
+    """Each has carried out trials of the search and of the confirmation, and recorded them under leases."""
+    _until("the stations do not join", lambda: set(STATIONS) <= _stations(controller).keys())
     running = compose("ps", "--services", "--filter", "status=running").split()
     assert set(running) == SERVICES
-    body = {**RUN, "hosts": ["all"], "settings": {**RUN["settings"], "confirmation_repeats": 4}}
+    assert "<title>Trimtab" in controller.get("/tune").text
+    body = {**RUN, "hosts": STATIONS, "settings": {**RUN["settings"], "confirmation_repeats": 4}}
     started = controller.post("/api/v1/runs", json=body)
     assert started.status_code == 201, started.text
     run_id = started.json()["id"]
@@ -71,19 +82,27 @@ def test_run_from_the_browser_uses_both_stations(controller: httpx.Client) -> No
 
     run = _until("the run does not end", ended)
     assert run["state"] == "finished", run
-    asked = "SELECT count(DISTINCT host_id) FROM booking WHERE committed_at IS NOT NULL"
-    query = (
-        "psql",
-        "--host",
-        "localhost",
-        "--username",
-        "trimtab",
-        "--tuples-only",
-        "--command",
-        asked,
-        "trimtab",
+    assert run["outcome"]["over_hosts"]["confirmed_on"] == STATIONS
+    by_purpose = _asked(
+        "SELECT trial.purpose, count(DISTINCT trial.host_id) FROM trial JOIN booking "
+        "ON booking.run_id = trial.run_id AND booking.trial_number = trial.number "
+        "WHERE booking.committed_at IS NOT NULL AND trial.purpose IN ('search', 'confirmation') "
+        "GROUP BY trial.purpose ORDER BY trial.purpose"
     )
-    assert int(compose("exec", "-T", "database", *query)) == 2
+    assert by_purpose == [["confirmation", "2"], ["search", "2"]]
+    ((trials, results),) = _asked(
+        "SELECT (SELECT count(*) FROM trial WHERE verdict <> 'aborted'), "
+        "(SELECT count(*) FROM booking WHERE committed_at IS NOT NULL)"
+    )
+    assert trials == results
+    idle = _until("the leases do not end", lambda: _all_free(controller))
+    assert {name: station["settled"] for name, station in idle.items()} == dict.fromkeys(STATIONS, True)
+
+
+def _all_free(client: httpx.Client) -> dict[str, dict[str, Any]] | None:
+    """The stations, when none holds a lease."""
+    stations = _stations(client)
+    return stations if stations and all(each["run_id"] is None for each in stations.values()) else None
 
 
 def test_nobody_else_reaches_the_database(controller: httpx.Client) -> None:
