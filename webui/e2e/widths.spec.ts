@@ -9,27 +9,6 @@ import { expect, SCREENSHOTS, test } from './fixtures';
 withDemo(16);
 
 const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet', '/glossary'];
-
-/** The servers that run here are others on each machine, and at each moment: those whose words are the longest. */
-const LONGEST_SERVER: LiveServer = {
-  target: 'apache',
-  pid: 4194303,
-  program: `/opt/${'web-servers-of-the-department/'.repeat(3)}sbin/apache2`,
-  processes: 1,
-  user: 'www-data',
-  addresses: [],
-  file: `/srv/${'configurations-of-the-department/'.repeat(3)}apache2.conf`,
-  unit: null,
-  obstacles: ['It listens on no TCP port.'],
-  no_reload: null,
-  values: {},
-  trouble: null,
-  attachable: false,
-};
-test.beforeEach(async ({ page }) => {
-  await page.route('**/api/v1/live-tuning/servers', (route) => route.fulfill({ json: [LONGEST_SERVER] }));
-});
-
 const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, height: 2160 } };
 
 /** A server with the longest words that its operator may have chosen; what runs here is another's affair. */

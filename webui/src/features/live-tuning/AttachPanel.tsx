@@ -169,8 +169,8 @@ function HowToAllow({ command, server }: { command: string; server: LiveServer }
       title="The operator has not allowed this page to attach to this server."
       action={<CopyText text={command} label="Copy the command" />}
     >
-      Start the daemon with <code className={classes.command}>TRIMTAB_LIVE_SERVERS={word}</code>, or attach on
-      the machine: <code className={classes.command}>{command}</code>
+      Start the daemon with <code>TRIMTAB_LIVE_SERVERS={word}</code>, or attach on the machine:{' '}
+      <code className={classes.command}>{command}</code>
     </Message>
   );
 }
