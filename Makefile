@@ -40,7 +40,7 @@ PACKAGES_DEB := dpkg-dev
 LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-fleet bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
         packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-fleet test-live test-webui test-browser test-stack
 
 help: ## list the goals
@@ -143,7 +143,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
-	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
+	@MYPYPATH=server-core/bench:agent/tests $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
 	@MYPYPATH=package $(BIN)/mypy $(wildcard package/*.py) server-core/check_layers.py
 	@MYPYPATH=.ci $(BIN)/mypy .ci/failures.py .ci/live.py
@@ -241,6 +241,10 @@ bench-live-tuning: setup ## live tuning: episodes, simulated and with real serve
 	@$(BIN)/python agent/bench/live_harm.py
 	@$(BIN)/python agent/bench/live_changes.py
 	@$(BIN)/python agent/bench/observing_cost.py
+
+bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; two hours; prints tables
+	@$(BIN)/python tuner/bench/fleet_hosts.py
+	@$(BIN)/python agent/bench/fleet_scale.py
 
 bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md
