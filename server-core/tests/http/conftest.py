@@ -301,6 +301,22 @@ class Server:
         self.open_clients.append(connection)
         return connection
 
+    def begin_requests(self, *connections: Connection) -> None:
+        """Send the beginning of a request, and await that it has been read: who is idle would give way."""
+        for connection in connections:
+            connection.send(b"GET /fi")
+        ports = {connection.socket.getsockname()[1] for connection in connections}
+
+        def are_read() -> bool:
+            for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+                _, local, remote, _, queues, *_ = line.split()
+                ends = {int(end.rpartition(":")[2], 16) for end in (local, remote)}
+                if self.address[1] in ends and ends & ports and int(queues.replace(":", ""), 16):
+                    return False  # on its way still, or not read
+            return True
+
+        eventually(are_read, "the server has read what was sent")
+
     def visit(self, target: str, times: int = 1) -> tuple[list[bytes], int]:
         """Ask so often; return the bodies, and how many connections that took.
 

@@ -58,6 +58,7 @@ def test_readers_that_stall_or_drip_leave_their_places_to_others(
     start: Callable[..., Any],
     await_state: Callable[..., Any],
     architecture_once: dict[str, str],
+    limit_s: float,
     sndbuf: str,
 ) -> None:
     """Also where the kernel holds more of the reply than a turn sends; who is next is served as they go.
@@ -67,7 +68,7 @@ def test_readers_that_stall_or_drip_leave_their_places_to_others(
     architecture = architecture_once
     name, drips = architecture["architecture"], architecture.get("sendfile") != "blocking"
     workers = {"workers": 4} if name in {"mp", "mt"} else {}
-    limits = {"request_timeout": 0.5, "min_bytes_per_s": 1 << 30, "max_connections": 4, "sndbuf": sndbuf}
+    limits = {"request_timeout": limit_s, "min_bytes_per_s": 1 << 30, "max_connections": 4, "sndbuf": sndbuf}
     server = start(**{**architecture, **workers, **limits})
     server.write("big", bytes(16 << 20))
     server.write("file", b"contents")

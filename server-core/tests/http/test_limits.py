@@ -23,8 +23,7 @@ def test_clients_beyond_max_connections_wait_and_are_served_when_others_leave(
     server = start(**mode, max_connections=2)
     server.write("file", b"contents")
     first, second = server.connect(), server.connect()
-    for connection in (first, second):
-        connection.send(b"GET /fi")  # who is idle would give way
+    server.begin_requests(first, second)
     third, fourth = server.connect(), server.connect()
     for connection in (third, fourth):
         connection.ask("/file")
@@ -134,7 +133,7 @@ def test_set_max_connections_lets_waiting_clients_in(start: Callable[..., Any], 
     server.write("file", b"contents")
     first = server.connect()
     assert first.get("/file").status == 200
-    first.send(b"GET /fi")  # who is idle would give way
+    server.begin_requests(first)
     second = server.connect()
     second.ask("/file")
     server.await_total(connections_open=1, connections_accepted=1)

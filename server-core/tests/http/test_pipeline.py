@@ -91,7 +91,7 @@ def test_a_listener_that_is_full_takes_no_place_from_another(start: Callable[...
     server.address = ("127.0.0.1", first_port)
     first = server.connect()
     assert first.get("/file").status == 200
-    first.send(b"GET /fi")  # who is idle would give way
+    server.begin_requests(first)
     waiting = server.connect()
     waiting.ask("/file")
     server.address = ("127.0.0.1", second_port)

@@ -222,6 +222,9 @@ def test_reply_under_way_and_idle_connection_are_finished_by_the_old_worker(
         ({"workers": 0}, "workers = 0: expected an integer from 1 to 1024"),
         ({"wrokers": 2}, "unknown key wrokers"),
         ({"root": "/none"}, "root = /none: expected a directory: No such file or directory"),
+        ({"accept_limit": 0}, "accept_limit = 0: expected an integer from 1 to 1000000, or inf, or auto"),
+        ({"workers": 2, "max_connections": 1}, "expected at least one for each of the 2 workers"),
+        ({"max_connections": 1000000}, "max_connections = 1000000: 1000000 connections a worker do not fit"),
         ({"access_log": "/none/log"}, "cannot open the access log /none/log: No such file or directory"),
         ({"listen": "192.0.2.1:80"}, "cannot listen at 192.0.2.1:80: Cannot assign requested address"),
         ({"stats_socket": "/none/other"}, "stats_socket = /none/other: changes with a restart only"),
@@ -258,6 +261,25 @@ def test_configuration_that_cannot_be_taken_up_changes_nothing(
     hang_up(server)
     await_reloads(server, 1, await_state)
     assert server.connect().get("/file").body == b"contents"
+
+
+def test_places_of_the_new_configuration_are_for_clients_that_wait(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Who found all places taken is served when a reload has made another, and need not come again."""
+    server = start(max_connections=1)
+    server.write("file", b"contents")
+    first = server.connect()
+    server.begin_requests(first)
+    second = server.connect()
+    second.ask("/file")
+    server.await_total(connections_open=1, connections_accepted=1)
+    rewrite(server, max_connections=2, accept_limit=1)
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    assert second.reply().body == b"contents"
+    config = server.command("show config")
+    assert (config["max_connections"], config["accept_limit"]) == (2, 1)
 
 
 def test_root_that_is_a_link_is_followed_anew_by_a_reload_only(

@@ -74,8 +74,7 @@ def test_killed_scheduler_and_killed_worker_are_replaced(
     os.kill(scheduler(server)["pid"], signal.SIGKILL)
     await_state(lambda: server.command("show info")["worker_restarts"] == 1)
     assert first.get("/file").body == b"contents"
-    for connection in (first, second):
-        connection.send(b"GET /fi")  # who is idle would give way
+    server.begin_requests(first, second)
     third = server.connect()
     third.ask("/file")
     server.await_total(connections_accepted=2, connections_open=2, requests=3)
