@@ -2,6 +2,8 @@ import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { beforeEach, expect, it } from 'vitest';
+import { getRunQueryKey } from '../../api/generated/@tanstack/react-query.gen';
+import { run } from '../../test/records';
 import { api, renderInApp, url } from '../../test/render';
 import { DeleteRun } from './DeleteRun';
 
@@ -32,6 +34,18 @@ it('deletes the run once that is confirmed, and leads to the list of runs', asyn
   await userEvent.click(screen.getByRole('button', { name: 'Delete for good' }));
   expect(await screen.findByText('list of runs')).toBeVisible();
   expect(deleted).toBe(1);
+});
+
+it('forgets what is known of the run when its page has gone', async () => {
+  const { client } = await renderInApp(<DeleteRun run={{ id: 7 }} />);
+  const known = [7, 8].map((id) => getRunQueryKey({ path: { run_id: id } }));
+  for (const key of known) client.setQueryData(key, run());
+  await userEvent.click(screen.getByRole('button', { name: 'Delete' }));
+  await userEvent.click(screen.getByRole('button', { name: 'Delete for good' }));
+  expect(await screen.findByText('list of runs')).toBeVisible();
+  await waitFor(() =>
+    expect(known.map((key) => client.getQueryData(key) !== undefined)).toEqual([false, true]),
+  );
 });
 
 it('says why a run was not deleted', async () => {

@@ -4,7 +4,7 @@ import { Button } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useActions } from '../../actions/ActionsProvider';
 import type { RunDetail } from '../../api/generated';
 import { deleteRunMutation, listRunsQueryKey } from '../../api/generated/@tanstack/react-query.gen';
@@ -16,12 +16,19 @@ export function DeleteRun({ run: { id } }: { run: Pick<RunDetail, 'id'> }) {
   const [asking, setAsking] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
+  const isGone = useRef(false);
+  // With its page: what is still shown of it, as while the other page is being drawn, would ask for the run again.
+  useEffect(
+    () => () => {
+      if (isGone.current) client.removeQueries({ queryKey: ofRun(id) });
+    },
+    [client, id],
+  );
   const remove = useMutation({
     ...deleteRunMutation(),
     onSuccess: async () => {
-      // Its page goes first, which would ask for the run again.
+      isGone.current = true;
       await navigate({ to: '/runs' });
-      client.removeQueries({ queryKey: ofRun(id) });
       await client.invalidateQueries({ queryKey: listRunsQueryKey() });
     },
   });
