@@ -2,6 +2,7 @@
 
 import os
 import resource
+from pathlib import Path
 
 import pytest
 from trimtab_agent.host.allowed import (
@@ -112,6 +113,9 @@ def test_this_machine_can_be_asked(tmp_path):
     assert set(machine.allowed) == os.sched_getaffinity(0)
     assert machine.descriptors.soft == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     assert machine.somaxconn
+    over_tcp = Path("/proc/sys/net/ipv4/tcp_available_ulp")
+    expected = frozenset(over_tcp.read_text().split()) if over_tcp.exists() else None
+    assert machine.protocols_over_tcp == expected
     assert machine.paths[str(tmp_path / "missing")] is None
     assert machine.paths[str(tmp_path)]
 

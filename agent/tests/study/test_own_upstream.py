@@ -1,5 +1,7 @@
 """Trimtab's upstreams in the places of those of the user's own file: what logs tell becomes the workload."""
 
+from pathlib import Path
+
 import pytest
 from live_support import LADDER_RPS, TINY
 from trimtab_agent.errors import SpecError
@@ -247,3 +249,13 @@ def test_other_servers_refuse_by_their_names(name):
     """With what can be measured of them; before the file is read."""
     with pytest.raises(SpecError, match=f"files of nginx alone, as {name} logs no time of an upstream"):
         check(RunSpec(target=name, base="/etc/server.conf", upstreams={"app": "20ms"}))
+
+
+def test_time_is_what_may_be_said_where_no_log_tells(spec):
+    """The refusal names it."""
+    file = Path(spec.base)
+    file.write_text(file.read_text().replace("$upstream_response_time", "-"))
+    with pytest.raises(
+        SpecError, match=r"\$upstream_response_time, where requests go on to it, or app=TIME$"
+    ):
+        check(spec)

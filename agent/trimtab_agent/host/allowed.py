@@ -1,7 +1,8 @@
 """What this machine allows a server: what `trimtab check` holds a file against.
 
     /proc/PID/limits, status     open files of a server that runs, and whether it may raise its limit
-    /proc/sys                    the longest accept queue, the most open files, variables that are in force
+    /proc/sys                    the longest accept queue, the most open files, whether the kernel speaks TLS,
+                                 variables that are in force
     /proc/self/mountinfo         in which file system a path lies
     /etc/sysctl.d and others     what is set at boot, in the order of sysctl.d(5)
 
@@ -40,6 +41,7 @@ def machine_for(
     quota = allowance.quota
     usable = float(len(allowance.allowed))
     somaxconn = _variable(root, "net.core.somaxconn")
+    over_tcp = _variable(root, "net.ipv4.tcp_available_ulp")
     lines = tuple(sysctl_lines(root))
     return Machine(
         cpus=usable if quota is None else min(usable, quota.cpus),
@@ -49,6 +51,7 @@ def machine_for(
         descriptors=descriptors_of(program, root),
         somaxconn=int(somaxconn) if somaxconn is not None else None,
         paths={path: file_system(path, root) for path in paths},
+        protocols_over_tcp=None if over_tcp is None else frozenset(over_tcp.split()),
         sysctl=lines,
         unanswered=troubles(upstreams),
         in_force={

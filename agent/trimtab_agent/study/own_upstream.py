@@ -168,7 +168,7 @@ def _log(name: str, target: Target, base: BaseFile) -> UpstreamLog:
     try:
         return target.upstream_log(base.expanded, name)
     except RenderError as error:
-        raise SpecError("upstreams", f"{base.path}: {error}") from error
+        raise SpecError("upstreams", f"{base.path}: {error}, or {name}=TIME") from error
 
 
 def _require_apart(logs: Mapping[str, UpstreamLog]) -> None:

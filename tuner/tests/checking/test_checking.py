@@ -19,6 +19,7 @@ MACHINE = Machine(
 FEW = replace(MACHINE, descriptors=Descriptors(1024, 4096, "nginx (process 7)"))
 HALF = replace(MACHINE, cpus=0.5, cpu_limit="the quota of its control group pays for 0.5 CPUs of 4 (cpu.max)")
 SHORT = replace(MACHINE, somaxconn=128)
+WITHOUT_TLS = replace(MACHINE, protocols_over_tcp=frozenset({"mptcp"}))
 ALONE = replace(MACHINE, unanswered={"127.0.0.1:8080": "nobody listens there"})
 
 
@@ -132,6 +133,12 @@ FIRING = {
         at("tmpfs"),
         3,
     ),
+    "tls-not-by-kernel": (
+        "nginx",
+        "events {}\nhttp {\n  ssl_conf_command Options PrioritizeChaCha,KTLS;\n}\n",
+        WITHOUT_TLS,
+        3,
+    ),
     "debug-log": ("nginx", "error_log /var/log/nginx/error.log debug;\nevents {}\n", MACHINE, 1),
     "directive-not-allowed-so": (
         "nginx",
@@ -240,6 +247,16 @@ SILENT = {
     ),
     "log-on-unsuitable-file-system": (
         ("nginx", "events {}\nhttp { access_log /var/log/nginx/a.log; }\n", at("ext4")),
+    ),
+    "tls-not-by-kernel": (
+        (
+            "nginx",
+            "events {}\nhttp { ssl_conf_command Options KTLS; }\n",
+            replace(MACHINE, protocols_over_tcp=frozenset({"mptcp", "tls"})),
+        ),
+        ("nginx", "events {}\nhttp { ssl_conf_command Options KTLS; }\n", MACHINE),  # nobody knows
+        ("nginx", "events {}\nhttp { ssl_conf_command Options -KTLS; }\n", WITHOUT_TLS),
+        ("nginx", "events {}\nhttp { ssl_conf_command Ciphersuites KTLS; }\n", WITHOUT_TLS),
     ),
     "debug-log": (("nginx", "error_log /var/log/nginx/error.log warn;\nevents {}\n", MACHINE),),
     "directive-not-allowed-so": (

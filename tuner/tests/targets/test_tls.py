@@ -162,6 +162,25 @@ def test_nginx_site_of_the_workload_speaks_tls_as_the_users_site_does():
     assert not {"/c", "/k", "/p"} & {each.value for each in nginx.reads(private)}
 
 
+@pytest.mark.parametrize("secure", [True, False])
+def test_tls_is_left_to_the_kernel_where_the_users_site_leaves_it(secure):
+    """With the other commands for OpenSSL; and not where the workload speaks no TLS."""
+    nginx = TARGETS["nginx"]
+    told = (
+        "ssl_conf_command Options KTLS; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256; ssl_protocols"
+    )
+    file = NGINX.replace("ssl_protocols", told)
+    context = CONTEXT if secure else replace(CONTEXT, tls_directory=None)
+    private = nginx.private(file, space("nginx").default() | own_tls(nginx, file), (), context)
+    site = next(
+        server
+        for server in syntax.find(syntax.parse(private), "http", "server")
+        if syntax.find(server.block, "listen")[0].arguments[0] == context.listen[0]
+    )
+    said = [each.arguments for each in syntax.find(site.block, "ssl_conf_command")]
+    assert said == ([["Options", "KTLS"], ["Ciphersuites", "TLS_AES_128_GCM_SHA256"]] if secure else [])
+
+
 def test_key_that_stands_in_the_file_itself_is_not_named():
     """The comment, which is shown, says of what kind it is."""
     nginx = TARGETS["nginx"]

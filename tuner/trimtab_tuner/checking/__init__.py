@@ -7,7 +7,7 @@ fires it and one that does not.
 
 from collections.abc import Callable, Iterator
 
-from trimtab_tuner.checking import apache, files, kernel, language, limits, upstreams
+from trimtab_tuner.checking import apache, files, kernel, language, limits, tls, upstreams
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.checking.machine import Machine
 from trimtab_tuner.checking.statements import ServerFile
@@ -27,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     files.sendfile,
     files.kept_open,
     files.logs,
+    tls.by_kernel,
     kernel.duplicate_tuning,
 )
 _SEVERITIES = ("error", "warning", "note")

@@ -41,7 +41,8 @@ class Machine:
     `cpus` may be kept busy all the time (fractions by a quota), `allowed` are the numbers of those that the
     server may run on, `online` of those that there are; `cpu_limit` says what takes others away. `somaxconn`
     caps every accept queue. `paths` has for each path of the file that was looked for the kind of file system
-    that it lies in, None where there is no such path. `in_force` are values of kernel variables. `unanswered`
+    that it lies in, None where there is no such path. `protocols_over_tcp` are those that the kernel speaks
+    in a server's place, None where that is not known. `in_force` are values of kernel variables. `unanswered`
     says of addresses of upstreams why nobody answers there.
     """
 
@@ -52,6 +53,7 @@ class Machine:
     descriptors: Descriptors
     somaxconn: int | None = None
     paths: Mapping[str, str | None] = field(default_factory=dict)
+    protocols_over_tcp: frozenset[str] | None = None
     sysctl: tuple[SysctlLine, ...] = ()
     in_force: Mapping[str, str] = field(default_factory=dict)
     unanswered: Mapping[str, str] = field(default_factory=dict)
