@@ -1,8 +1,9 @@
 """Whether whole runs recommend the smallest change that gives the gain: quick runs on simulated servers.
 
-Each server has two useful settings of six free ones, the limit of connections and the send buffer (15 % at its
-best value); four do nothing, or harm. The run is the real one, from its calibration to its confirmation; the
-station answers from a model (`simulated/station.py`), which also says what a configuration can do in truth.
+Each server has two useful settings of six free ones, the limit of connections and the send buffer (15 % at
+its best value); four do nothing, or harm. The run is the real one, from its calibration to its confirmation;
+the station answers from a model (`simulated/station.py`), which also says what a configuration can do in
+truth.
 
     no useless setting   of the runs that recommend a change: it holds no setting but useful ones
     2 % at most lost     what is recommended can do at least 0.98 of what the search's best can
@@ -102,12 +103,17 @@ def main() -> None:
     kept = sum(one.lost <= 0.02 for one in with_change)
     lost = sorted(one.lost for one in with_change)[max(0, round(0.95 * len(with_change)) - 1)]
     print(f"| {len(found)} | {len(with_change)} | {clean} | {kept} | {lost:.1%} |")
+    settings_of_best, settings, best, recommended, trials = (
+        statistics.fmean(figures)
+        for figures in zip(
+            *((len(f.settings_of_best), len(f.settings), f.best, f.recommended, f.trials) for f in found),
+            strict=True,
+        )
+    )
     print(
-        f"\nThe search's best holds {statistics.fmean(len(one.settings_of_best) for one in found):.1f} settings "
-        f"in the mean and can do {statistics.fmean(one.best for one in found):.2f} times the default; what is "
-        f"recommended holds {statistics.fmean(len(one.settings) for one in found):.1f} and can do "
-        f"{statistics.fmean(one.recommended for one in found):.2f} times. The elimination took "
-        f"{statistics.fmean(one.trials for one in found):.1f} trials in the mean."
+        f"\nThe search's best holds {settings_of_best:.1f} settings in the mean and can do {best:.2f} times "
+        f"the default; what is recommended holds {settings:.1f} and can do {recommended:.2f} times. The "
+        f"elimination took {trials:.1f} trials in the mean."
     )
 
 
