@@ -242,7 +242,7 @@ bench-live-tuning: setup ## live tuning: episodes, simulated and with real serve
 	@$(BIN)/python agent/bench/live_changes.py
 	@$(BIN)/python agent/bench/observing_cost.py
 
-bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; two hours; prints tables
+bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; hours; prints tables
 	@$(BIN)/python tuner/bench/fleet_hosts.py
 	@$(BIN)/python agent/bench/fleet_scale.py
 

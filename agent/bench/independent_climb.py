@@ -80,7 +80,11 @@ class Outside:
         shortly as in the run.
         """
         for name, value in (self.outcome["written"] or {}).items():
-            text = re.sub(rf"\b({re.escape(name)}\W+){value}\b", rf"\g<1>{self.outcome['best'][name]}", text)
+            text = re.sub(
+                rf"\b({re.escape(name)}\W+){re.escape(str(value))}\b",
+                rf"\g<1>{self.outcome['best'][name]}",
+                text,
+            )
         return text
 
     def default(self) -> str:
