@@ -45,10 +45,25 @@ it('offers the server whose own file sets the most first, and tunes from what th
     .toEqual([{ preset: 'quick', target: 'nginx', defaults: { worker_processes: 2 } }]);
 });
 
-it('tunes the whole file where the operator lists it', async () => {
+it('tunes the whole file where the operator lists it, and says before what happens to it', async () => {
   here({ ...NGINX, base_files: ['/etc/nginx/nginx.conf'] });
+  const asked: unknown[] = [];
+  api.use(
+    http.post(url('/runs/told'), async ({ request }) => {
+      asked.push(await request.json());
+      const line = {
+        kind: 'missing',
+        text: 'proxy_pass app:80: nobody listens',
+        file: '/etc/nginx/a',
+        line: 7,
+      };
+      return HttpResponse.json({ file: '/etc/nginx/nginx.conf', includes: [], tuned: {}, lines: [line] });
+    }),
+  );
   await renderInApp(<StartServer />);
+  expect(await screen.findByText('/etc/nginx/a:7: proxy_pass app:80: nobody listens')).toBeVisible();
   await userEvent.click(await screen.findByRole('button', { name: 'Tune nginx' }));
+  expect(asked).toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]);
   await expect
     .poll(() => started)
     .toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]);

@@ -14,6 +14,7 @@ import { KnobChips } from '../../components/KnobChips';
 import { Loadable } from '../../components/Loadable';
 import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
+import { OwnFileLines } from '../../components/OwnFileLines';
 import { StartFailure } from '../../components/StartFailure';
 import { formatCount, formatDuration } from '../../maths/format';
 import classes from './HomePage.module.css';
@@ -107,6 +108,7 @@ function Start({ server }: { server: TargetReply }) {
   useActions(estimate.isError ? [] : [{ title: `${title} (quick run)`, run: () => start.begin(spec) }]);
   return (
     <>
+      {spec.base && <OwnFileLines spec={spec} />}
       <div className={classes.start}>
         <Button
           size="md"

@@ -7,6 +7,7 @@ import { ApiError } from '../../api/errors';
 import type { Preset, Space } from '../../api/generated';
 import { useEstimate } from '../../api/useEstimate';
 import { Message } from '../../components/Message';
+import { OwnFileLines } from '../../components/OwnFileLines';
 import { Panel } from '../../components/Panel';
 import { searches } from '../../maths/presets';
 import { AdvancedSettings } from './AdvancedSettings';
@@ -16,7 +17,6 @@ import { FleetFields } from './FleetFields';
 import { KnobRow } from './KnobRow';
 import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import { NumberEntry } from './NumberEntry';
-import { OwnFileReport } from './OwnFileReport';
 import classes from './Tune.module.css';
 import {
   capacitySpec,
@@ -107,7 +107,14 @@ export function TuneEditor({
           onOwn={onOwn}
           onChange={onChange}
         />
-        {inBrowser && settled.spec.base && <OwnFileReport spec={settled.spec} />}
+        {inBrowser && settled.spec.base && (
+          <Panel
+            title="Your file in this run"
+            description="Only the server's own check is asked; nothing is started. PORT and DIRECTORY are those of a trial."
+          >
+            <OwnFileLines spec={settled.spec} />
+          </Panel>
+        )}
         <FleetFields form={form} errorOf={errorOf} onChange={onChange} />
         <Panel
           title="Knobs"

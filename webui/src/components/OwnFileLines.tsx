@@ -1,12 +1,11 @@
 // What the run does with the user's own file, line by line, before it is started.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { Line, RunSpec } from '../../api/generated';
-import { tellOfOwnFileOptions } from '../../api/generated/@tanstack/react-query.gen';
-import { Loadable } from '../../components/Loadable';
-import { Panel } from '../../components/Panel';
-import { formatCount } from '../../maths/format';
-import classes from './Tune.module.css';
+import type { Line, RunSpec } from '../api/generated';
+import { tellOfOwnFileOptions } from '../api/generated/@tanstack/react-query.gen';
+import { formatCount } from '../maths/format';
+import { Loadable } from './Loadable';
+import classes from './OwnFileLines.module.css';
 
 /** In the order in which they are shown; what asks for a decision stands open. */
 const KINDS: Record<Line['kind'], { title: string; open: boolean }> = {
@@ -20,32 +19,27 @@ const KINDS: Record<Line['kind'], { title: string; open: boolean }> = {
   changed: { title: 'In what the measured file differs from yours', open: false },
 };
 
-export function OwnFileReport({ spec }: { spec: RunSpec }) {
+export function OwnFileLines({ spec }: { spec: RunSpec }) {
   const report = useQuery({
     ...tellOfOwnFileOptions({ body: spec }),
     placeholderData: keepPreviousData,
     retry: false,
   });
   return (
-    <Panel
-      title="Your file in this run"
-      description="Only the server's own check is asked; nothing is started. PORT and DIRECTORY are those of a trial."
-    >
-      <Loadable query={report} what="What the run does with your file" height={90}>
-        {({ lines }) => (
-          <>
-            {Object.entries(KINDS).map(([kind, { title, open }]) => (
-              <LinesOfKind
-                key={kind}
-                title={title}
-                open={open}
-                lines={lines.filter((line) => line.kind === kind)}
-              />
-            ))}
-          </>
-        )}
-      </Loadable>
-    </Panel>
+    <Loadable query={report} what="What the run does with your file" height={90}>
+      {({ lines }) => (
+        <div>
+          {Object.entries(KINDS).map(([kind, { title, open }]) => (
+            <LinesOfKind
+              key={kind}
+              title={title}
+              open={open}
+              lines={lines.filter((line) => line.kind === kind)}
+            />
+          ))}
+        </div>
+      )}
+    </Loadable>
   );
 }
 
