@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from trimtab_agent.host.allowed import (
     descriptors_of,
-    file_system,
+    file_systems,
     machine_for,
     open_files_of,
     sysctl_lines,
@@ -63,17 +63,24 @@ def test_file_system_is_that_of_the_innermost_mount(tmp_path):
         (tmp_path / name).mkdir(parents=True)
     written(tmp_path, {"proc/self/mountinfo": MOUNTS.format(here=os.path.realpath(tmp_path))})
     (tmp_path / "link").symlink_to(tmp_path / "shared/site")
-    kinds = {
-        name: file_system(str(tmp_path / name), tmp_path)
-        for name in ("on memory", "shared/site", "link", "plain", "missing")
-    }
-    assert kinds == {
+    names = ("on memory", "shared/site", "link", "plain", "missing")
+    kinds = file_systems({str(tmp_path / name) for name in names}, tmp_path)
+    assert {str(Path(path).relative_to(tmp_path)): kind for path, kind in kinds.items()} == {
         "on memory": "tmpfs",
         "shared/site": "nfs4",
         "link": "nfs4",
         "plain": "ext4",
         "missing": None,
     }
+
+
+def test_mounts_are_read_once_for_all_paths(tmp_path, monkeypatch):
+    """There may be thousands of either."""
+    written(tmp_path, {"proc/self/mountinfo": MOUNTS.format(here=os.path.realpath(tmp_path))})
+    read, reads = Path.read_text, []
+    monkeypatch.setattr(Path, "read_text", lambda path, **how: reads.append(path) or read(path, **how))
+    file_systems({str(tmp_path), str(tmp_path / "proc"), "/none"}, tmp_path)
+    assert reads == [tmp_path / "proc/self/mountinfo"]
 
 
 def test_files_of_sysctl_are_read_in_their_order(tmp_path):

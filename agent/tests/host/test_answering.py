@@ -1,6 +1,7 @@
 """Who answers at the addresses behind a server, and who does not."""
 
 import socket
+import threading
 
 import pytest
 from trimtab_agent.host import answering
@@ -58,3 +59,42 @@ def test_whoever_does_not_answer_is_named_with_why(tmp_path):
 def test_names_that_are_not_known_are_told_from_those_that_are():
     """Whether anybody answers there or not."""
     assert unresolved(at("app:80", "known:1", "127.0.0.1:1", "unix:/none")) == {"app:80"}
+
+
+def test_thousands_of_addresses_are_asked_by_a_few_threads(monkeypatch):
+    """Each is answered for."""
+    monkeypatch.setattr(answering, "AT_ONCE", 4)
+    threads = set()
+
+    def ask(address):
+        threads.add(threading.current_thread())
+        return "unknown" if address.startswith("app") else ""
+
+    names = [f"app{number}:80" for number in range(300)]
+    assert answering._asked([*names, "10.0.0.1:80"], ask) == dict.fromkeys(names, "unknown")
+    assert len(threads) <= 4
+
+
+def test_addresses_without_a_name_are_asked_first(monkeypatch):
+    """A name server that is silent delays none of them."""
+    monkeypatch.setattr(answering, "AT_ONCE", 1)
+    asked = []
+    answering._asked(["app:80", "10.0.0.1:80", "web:80", "[::1]:80", "unix:/none"], asked.append)
+    assert set(asked[:3]) == {"10.0.0.1:80", "[::1]:80", "unix:/none"}
+    assert set(asked[3:]) == {"app:80", "web:80"}
+
+
+def test_a_look_up_that_hangs_is_not_waited_for(monkeypatch):
+    """Its name counts as one that is not known."""
+    monkeypatch.setattr(answering, "LOOK_UP_LIMIT_S", 0.2)
+    over = threading.Event()
+
+    def ask(_):
+        over.wait(60)
+        return ""
+
+    try:
+        said = answering._asked(["silent:80"], ask)
+    finally:
+        over.set()
+    assert said == {"silent:80": answering.UNRESOLVED}

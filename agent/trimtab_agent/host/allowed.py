@@ -11,7 +11,7 @@ Without a process of the server, the limits are those of this one.
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -50,7 +50,7 @@ def machine_for(
         cpu_limit=allowance.limit,
         descriptors=descriptors_of(program, root),
         somaxconn=int(somaxconn) if somaxconn is not None else None,
-        paths={path: file_system(path, root) for path in paths},
+        paths=file_systems(paths, root),
         protocols_over_tcp=None if over_tcp is None else frozenset(over_tcp.split()),
         sysctl=lines,
         unanswered=troubles(upstreams),
@@ -96,21 +96,25 @@ def _limits(process: Path, of: str, most: int) -> Descriptors:
     return Descriptors(soft, hard, of, may_raise, most)
 
 
-def file_system(path: str, root: Path = ROOT) -> str | None:
-    """The kind of file system that a path lies in; None where there is no such path."""
+def file_systems(paths: Collection[str], root: Path = ROOT) -> dict[str, str | None]:
+    """The kind of file system that each path lies in; None where there is no such path."""
     try:
-        real = os.path.realpath(path, strict=True)
         mounts = (root / "proc/self/mountinfo").read_text().splitlines()
     except OSError:
-        return None
-    best, kind = "", None
-    for line in mounts:
+        mounts = []
+    kinds: dict[str, str] = {}
+    for line in mounts:  # of two at one point the later one is on top
         before, _, after = line.partition(" - ")
-        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), before.split(" ")[4])
-        under = real == point or real.startswith(point.rstrip("/") + "/")
-        if under and len(point) >= len(best):  # of two at one point the later one is on top
-            best, kind = point, after.split(" ")[0]
-    return kind
+        kinds[_OCTAL.sub(lambda code: chr(int(code[1], 8)), before.split(" ")[4])] = after.split(" ")[0]
+    return {path: _kind_of(path, kinds) for path in paths}
+
+
+def _kind_of(path: str, kinds: Mapping[str, str]) -> str | None:
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+    except OSError:
+        return None
+    return next((kinds[str(point)] for point in (real, *real.parents) if str(point) in kinds), None)
 
 
 def sysctl_lines(root: Path = ROOT) -> Iterator[SysctlLine]:

@@ -1,12 +1,16 @@
 """Whether somebody answers at the addresses that a server hands requests on to.
 
-Names are looked up and connections opened and closed again; nothing is sent. All addresses are asked at once,
-each from a thread of its own, because a look-up cannot be given a limit.
+Names are looked up and connections opened and closed again; nothing is sent. A few threads share the
+addresses, and nobody waits for one that hangs, because a look-up cannot be given a limit. Addresses without a
+name come first, so that a name server that is silent delays none of them.
 """
 
+import ipaddress
+import math
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -14,6 +18,7 @@ from trimtab_tuner.targets.behind import Upstream
 
 CONNECT_LIMIT_S = 0.5
 LOOK_UP_LIMIT_S = 2.0
+AT_ONCE = 128
 UNRESOLVED = "its name does not resolve here"
 NOWHERE = "127.77.255.254"  # where nobody listens
 
@@ -32,17 +37,35 @@ def unresolved(upstreams: Collection[Upstream]) -> set[str]:
 def _asked(addresses: Collection[str], ask: Callable[[str], str]) -> dict[str, str]:
     """What `ask` says of each address, without those of which it says nothing."""
     said: dict[str, str] = dict.fromkeys(addresses, UNRESOLVED)
+    waiting = deque(sorted(said, key=lambda address: not _without_name(address)))
 
-    def work(address: str) -> None:
-        said[address] = ask(address)
+    def work() -> None:
+        while waiting:
+            try:
+                address = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            said[address] = ask(address)
 
-    threads = [threading.Thread(target=work, args=(each,), daemon=True) for each in said]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(said)))]
     for thread in threads:
         thread.start()
-    until = time.monotonic() + LOOK_UP_LIMIT_S
+    until = time.monotonic() + LOOK_UP_LIMIT_S * math.ceil(len(said) / AT_ONCE)
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
+    waiting.clear()
     return {address: why for address, why in dict(said).items() if why}
+
+
+def _without_name(address: str) -> bool:
+    """Whether nothing has to be looked up."""
+    if address.startswith("unix:"):
+        return True
+    try:
+        ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _trouble(address: str) -> str:

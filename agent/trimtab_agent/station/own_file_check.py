@@ -20,7 +20,7 @@ from trimtab_tuner.targets.packages import lacking
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
-from trimtab_agent.host.allowed import file_system
+from trimtab_agent.host.allowed import file_systems
 from trimtab_agent.host.answering import troubles
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
@@ -30,6 +30,8 @@ from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
 from trimtab_agent.station.server.unresolved import Names, with_resolvable
 
+# What is no reason: the last line of each check, and the queue of errors that OpenSSL prints.
+_NOISE = re.compile(r"test failed$|syntax is ok$|^[0-9A-F]{8,}:error:")
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
 
@@ -51,7 +53,11 @@ def require_measurable(
             for key in make_certificates(certificates):
                 hand_over(key)
             context = replace(context, tls_directory=str(certificates))
-        text = with_resolvable(target, target.private(base.expanded, configuration, (), context), Names())
+        try:
+            private = target.private(base.expanded, configuration, (), context)
+        except RenderError as error:
+            raise SpecError("base", f"{base.path}: {error}") from error
+        text = with_resolvable(target, private, Names())
         if target.package is not None:
             text = with_readable(target, text, directory)
         file.write_text(text)
@@ -85,13 +91,13 @@ def logs_elsewhere(target: Target, base: BaseFile, directory: Path) -> tuple[str
         folders = sorted(log_folders(read(target, base.expanded)))
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
-    here = file_system(str(directory))
-    kinds = [(folder, file_system(folder)) for folder in folders]
+    kinds = file_systems({str(directory), *folders})
+    here = kinds[str(directory)]
     return tuple(
-        f"logs in {folder} lie on {kind}, those of a trial in {directory} on {here}: what writing them costs "
-        "may differ (TRIMTAB_VAR moves them)"
-        for folder, kind in kinds
-        if None not in (kind, here) and kind != here
+        f"logs in {folder} lie on {kinds[folder]}, those of a trial in {directory} on {here}: what writing "
+        "them costs may differ (TRIMTAB_VAR moves them)"
+        for folder in folders
+        if None not in (kinds[folder], here) and kinds[folder] != here
     )
 
 
@@ -121,7 +127,7 @@ def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFi
     said = re.sub(rf"{name}(:\d+)?", place if found is not None else base.path, said)
     said = re.sub(r"\bline:? \d+ of (?=/)|(?<=\d) line: \d+|\bsource: (?=/)", "", said)
     lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
-    words = "; ".join(line for line in lines if line and not line.endswith("test failed"))
+    words = "; ".join(line for line in lines if line and not _NOISE.search(line)).replace(":; ", ": ")
     needs = lacking(target.name, said)
     return f"{place}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
 
