@@ -11,7 +11,7 @@ from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
-from trimtab_tuner.judging.answers import refused
+from trimtab_tuner.judging.answers import cause_of, refused
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import Judgement, gave_way, holds, judge, judge_early
@@ -268,7 +268,8 @@ class Climb:
         except WarmingFailed as error:
             if (death := server.death_sentence()) is not None:
                 raise ServerDied(death) from error
-            raise ServerFailed(f"warming: {error}") from error
+            because = cause_of(self._job.target, error.status, self.text)
+            raise ServerFailed(f"warming: {error}" + (f". {because}" if because else "")) from error
 
     def _measure(self, server: Replicas, rate_rps: float) -> Measurement:
         """One rate driven, with what server and host have counted meanwhile."""

@@ -30,7 +30,11 @@ HEAD_END = b"\r\n\r\n"
 
 
 class WarmingFailed(Exception):
-    """The server did not answer 200 for a file, or stopped answering."""
+    """The server did not answer 200 for a file but `status`, or stopped answering."""
+
+    def __init__(self, sentence: str, status: str = "") -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 def read_in_group(root: Path, group: MemoryGroup, cpus: Sequence[int], log: Path, stop: StopSignal) -> None:
@@ -102,7 +106,7 @@ def _warm_connection(connection: socket.socket, address: str, paths: Sequence[st
             break
         for path, status in zip(batch, statuses, strict=False):
             if status != "200":
-                raise WarmingFailed(f"the server answered {status} for {path}")
+                raise WarmingFailed(f"the server answered {status} for {path}", status)
         answered += len(statuses)
         if len(statuses) < len(batch):
             break

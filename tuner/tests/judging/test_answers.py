@@ -79,3 +79,11 @@ def test_each_server_has_directives_that_answer_so(target, status, text, line):
         .endswith((line, f"{line};", f"{line}; }}", f"{line}; }} }}"))
     )
     assert suspect(target, "418", "events {}") is None
+
+
+def test_a_redirection_to_an_error_is_one_of_apache_s():
+    """As it hides folders of version control: neither a redirection nor a file that is missing."""
+    text = "DocumentRoot /srv\nRedirectMatch 404 /\\.git\nRedirect permanent /a http://b/\n"
+    assert suspect("apache", "404", text).line == 2
+    assert suspect("apache", "301", text).line == 3
+    assert suspect("apache", "404", "DocumentRoot /srv\n").line == 1

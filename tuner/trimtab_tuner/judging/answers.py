@@ -67,9 +67,14 @@ def refused(job: TrialJob, measurements: Sequence[Measurement], server_file: str
     found = refusing(measurements)
     if found is None:
         return None
-    cause = suspect(job.target, found.status, server_file)
-    because = "" if cause is None else f" Probably because of line {cause.line} of its file: {cause.text}"
+    because = cause_of(job.target, found.status, server_file)
     return Judgement(
         Verdict.FAILED_VERIFICATION,
-        f"At {job.clients.level(found.rate_rps)}, {found.sentence()}{because}",
+        f"At {job.clients.level(found.rate_rps)}, {found.sentence()} {because}".rstrip(),
     )
+
+
+def cause_of(target: str, status: str, server_file: str) -> str:
+    """A sentence on the line of the server's file that probably answers with the status; "" without one."""
+    cause = suspect(target, status, server_file)
+    return "" if cause is None else f"Probably because of line {cause.line} of its file: {cause.text}"

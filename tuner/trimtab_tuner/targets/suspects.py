@@ -16,9 +16,10 @@ _SUSPECTS = {
         (r"4\d\d|5\d\d", r"return\s+[45]\d\d|error_page"),
     ),
     "apache": (
+        ("403|404|410", r"Redirect\w*\s+(?:4\d\d|gone)"),
         ("403", r"Require|Deny|Order|Options"),
         ("401", r"AuthType|Require"),
-        (r"30\d", r"Redirect\w*|RewriteRule"),
+        (r"30\d", r"Redirect\w*(?!\w|\s+4\d\d)|RewriteRule"),
         ("404", r"DocumentRoot|Alias\w*|RewriteRule"),
         (_BEHIND, r"ProxyPass\w*|BalancerMember|QS_\w+|DOS\w+"),
     ),
