@@ -97,7 +97,7 @@ def test_what_is_passed_over_is_counted_by_its_reason():
     ("lines", "sentence"),
     [
         ([], "the log is empty"),
-        ([b"garbage\n"] * 3, "none of the 3 lines is a successful GET of a file (not a log line: 3, line 1"),
+        ([b"garbage\n"] * 3, "no successful GET of a file in 3 lines (not a log line: 3, line 1"),
         ([line("a", 0, status=500)], "(status: 1)"),
     ],
 )

@@ -73,6 +73,8 @@ def test_what_lacks_time_request_or_status_is_no_line(line):
         (b"#Fields: date time s-ip cs-method", "W3C extended"),
         (b"2026/01/02 03:04:05 [error] 7#7: *1 open()", "error log of nginx"),
         (b"[Fri Jan 02 03:04:05.1 2026] [core:error] [pid 7] x", "error log of Apache"),
+        (b'192.0.2.7 - - [10/Oct/2000:13:55:36] "GET / HTTP/1.1" 200 7', "but for the time zone"),
+        (b'192.0.2.7 - - [10/Oct/2000:13:55:36 +0000] http "GET / HTTP/1.1" 200 7', "a further field"),
         (b"1767323045.123    9 192.0.2.7 TCP_MISS/200 7 GET http://a/", "Squid"),
         (b'{"level":"info"}', "JSON whose fields"),
         (b"hello", ""),

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.access_log import Entry, LineParser, has_query, plain_path
 from trimtab_tuner.workloads.learnt import VERSION
 from trimtab_tuner.workloads.other_logs import READ, kind_of
@@ -339,7 +340,7 @@ class Learner:
             if kind:
                 example += f": this looks like {kind}"
         return (
-            f"none of the {self._lines:,} lines is a successful GET of a file ({reasons}{example}); "
+            f"there is no successful GET of a file in {counted(self._lines, 'line')} ({reasons}{example}); "
             f"expected {READ}"
         )
 

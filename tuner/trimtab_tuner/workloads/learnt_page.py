@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trimtab_tuner.markdown import markdown_table
-from trimtab_tuner.wording import in_percent
+from trimtab_tuner.wording import counted, in_percent
 from trimtab_tuner.workloads.learning import BURSTY_DISPERSION, LARGEST_FILE_BYTES, steadier_than_poisson
 from trimtab_tuner.workloads.other_logs import READ
 
@@ -65,9 +65,8 @@ def _files(facts: Mapping[str, Any]) -> list[str]:
         ),
     ]
     if facts["files_of_unknown_size"]:
-        lines.append(
-            f"{facts['files_of_unknown_size']:,} files were never sent whole; they get the median size."
-        )
+        never = counted(facts["files_of_unknown_size"], "file")
+        lines.append(f"Never sent whole, and so of the median size: {never}.")
     rows = [(in_percent(share, 1), f"{size:,}", path) for path, size, share in facts["busiest_files"]]
     return [*lines, "", markdown_table(("share", "bytes", "file"), rows, right=(0, 1))]
 

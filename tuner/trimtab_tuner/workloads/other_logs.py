@@ -14,6 +14,12 @@ _KINDS = {
     "access logs of S3": rb"[0-9a-f]{64} \S+ \[\d\d/\w{3}/\d{4}",
     "the journal, or syslog": rb"(\w{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w./-]+(\[\d+\])?: ",
     "JSON whose fields for time, request and status have other names than those that are known": rb"\s*\{",
+    "the Common Log Format, but for the time zone behind the time": (
+        rb'\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d\] "'
+    ),
+    "the Common Log Format with a further field between time and request": (
+        rb'\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}[^\]]*\] [^"\s]\S* "'
+    ),
     "a file compressed by zstd": rb"\x28\xb5\x2f\xfd",
     "a file compressed by xz": rb"\xfd7zXZ",
     "a file compressed by bzip2": rb"BZh",
