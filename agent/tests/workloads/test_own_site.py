@@ -126,6 +126,19 @@ def test_what_makes_no_sense_is_refused(spec, own, changes, sentence):
     assert refusal.value.field == "site"
 
 
+def test_a_site_and_an_upstream_at_once_are_refused_with_both_ways_out(spec, own):
+    """What a log says of programs is left out, so that nothing asks an upstream; other workloads have files
+    of their own making.
+    """
+    both = spec.model_copy(update={"upstreams": {"app": "measured"}})
+    said = r"upstream app: the workload shop .*; neither goes with --site"
+    with pytest.raises(SpecError, match=said) as no:
+        check(both, own)
+    assert no.value.field == "upstreams"
+    with pytest.raises(SpecError, match=r"site: the workload proxy asks for files of its own making"):
+        check(spec.model_copy(update={"workload": "proxy"}), own)
+
+
 def test_the_workload_of_another_site_is_refused(spec, own, site):
     """Of which hardly anything is there."""
     (site / "index.html").unlink()

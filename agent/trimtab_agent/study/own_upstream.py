@@ -73,6 +73,13 @@ def with_own_upstreams(
     that is `MEASURED`, or else as the time. Raises SpecError.
     """
     names = ", ".join(told)
+    if definition.learnt is not None:
+        raise SpecError(
+            "upstreams",
+            f"upstream {names}: the workload {definition.name} asks for the files of an access log, and none "
+            f"of them goes on to an upstream; expected {WORKLOAD}, or one with [files] and without [dynamic]; "
+            "neither goes with --site",
+        )
     if definition.files is None or definition.dynamic is not None:
         raise SpecError(
             "upstreams",
