@@ -86,7 +86,7 @@ def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("worker_processes many;", "worker_processes = many: expected a whole number"),
+        ("worker_processes many; http {}", "worker_processes = many: expected a whole number"),
         ("http {", "unexpected end of file"),
         ("include none.conf;", "expected a file at .*none.conf, there is none"),
         ("include nginx.conf;", "it includes itself"),
@@ -322,6 +322,46 @@ def test_apache_s_includes_are_found_by_variables(apache_files):
     changed = apache.changed(base.sources.marked, tuned, ["KeepAliveTimeout"], NOWHERE)
     assert base.sources.apart(changed)[str(own / "one.conf")] == "Define SECOND two\nKeepAliveTimeout 9\n"
     assert base.sources.apart(changed)[str(apache_files)] == apache_files.read_text()
+
+
+def test_relative_includes_of_apache_begin_at_its_server_root(tmp_path):
+    """As Red Hat lays them out, the main file lies elsewhere; a variable may name the root."""
+    for folder in ("conf", "conf.d", "conf/conf.d"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "conf.d" / "a.conf").write_text("KeepAliveTimeout 7\n")
+    (tmp_path / "conf" / "conf.d" / "b.conf").write_text("KeepAliveTimeout 8\n")
+    main = tmp_path / "conf" / "httpd.conf"
+    main.write_text(f'Define ROOT "{tmp_path}"\nServerRoot "${{ROOT}}"\nListen 80\nInclude conf.d/*.conf\n')
+    base = read_base(TARGETS["apache"], main)
+    assert [path for path, _ in base.sources.files[1:]] == [str(tmp_path / "conf.d" / "a.conf")]
+
+
+def test_an_include_of_apache_under_a_condition_may_have_no_file(tmp_path):
+    """Apache says whether it misses one; one that is there is read."""
+    (tmp_path / "there.conf").write_text("KeepAliveTimeout 7\n")
+    main = tmp_path / "apache2.conf"
+    section = "<IfModule proxy_html_module>\nInclude none.conf\nInclude there.conf\n</IfModule>\n"
+    main.write_text(f"Listen 80\n{section}")
+    base = read_base(TARGETS["apache"], main)
+    assert "Include none.conf\nKeepAliveTimeout 7\n" in base.expanded
+    main.write_text("Listen 80\nInclude none.conf\n")
+    with pytest.raises(SpecError, match=r"none\.conf: expected a file at .*/none\.conf, there is none"):
+        read_base(TARGETS["apache"], main)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("nginx", "events {}\nhttp {\n  server { listen {{ port }}; }\n}\n", 3),
+        ("h2o", "listen: 80\n{{ range .Hosts }}\nhosts:\n", 2),
+    ],
+)
+def test_a_template_is_refused_as_such(name, text, line, tmp_path):
+    """With what to give instead of it."""
+    file = tmp_path / TARGETS[name].file_name
+    file.write_text(text)
+    with pytest.raises(SpecError, match=rf"{file}:{line}: this looks like a template .* expected the file"):
+        read_base(TARGETS[name], file)
 
 
 @pytest.mark.parametrize("name", ["ELSEWHERE", "NOW", "GONE", "LATER"])

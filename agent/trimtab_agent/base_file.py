@@ -9,7 +9,7 @@ import glob
 import os
 import subprocess
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import Include, RenderError, Target
-from trimtab_tuner.targets.kinds import other_kind
+from trimtab_tuner.targets.kinds import other_kind, template_line
 from trimtab_tuner.targets.sources import OUTPUT, Filling, Sources, unmarked
+from trimtab_tuner.targets.told import Told
 from trimtab_tuner.telling.two_files import FILE
 
 from trimtab_agent.errors import SpecError
@@ -134,10 +135,41 @@ def _read_base(target: Target, file: Path, encoding: str, *, with_commands: bool
     text = _read(target, file, encoding)
     if looks := other_kind(text, target.name):
         raise SpecError("base", f"{file}: {looks}; expected one of {target.name}")
+    if (number := template_line(text)) is not None:
+        _refuse_template(target, text, file, number)
     filling = Filling(str(file), text)
     reading = _Reading(encoding, file.parent, filling, with_commands, _environment(target, file))
     sources = filling.sources(_filled(target, text, file, reading, (file,)))
     return BaseFile(str(file), text, anywhere(target, sources.marked, file), sources, encoding)
+
+
+def _refuse_template(target: Target, text: str, file: Path, line: int) -> None:
+    """Raises SpecError for a text that is no file of the target as it stands, because one is made of it."""
+    try:
+        tuple(target.told(text))
+    except RenderError as error:
+        raise SpecError(
+            "base",
+            f"{file}:{line}: this looks like a template that a program fills in; expected the file that it "
+            "makes",
+        ) from error
+
+
+def refuse_part(target: Target, base: BaseFile) -> None:
+    """Raises SpecError for a file that no server is started with, only with one that includes it."""
+    try:
+        first = next(iter(target.told(base.sources.whole)), None)  # that it is a part is told first
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    if first is not None and first.is_part:
+        refuse(first, base)
+
+
+def refuse(told: Told, base: BaseFile) -> None:
+    """Raises SpecError, unless what looks like a part of a file is included by one."""
+    file, line = base.sources.place(told.line)
+    if not told.is_part or file == base.path:
+        raise SpecError("base", f"{file}:{line}: {told.text}")
 
 
 def anywhere(target: Target, marked: str, file: Path) -> str:
@@ -188,7 +220,10 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
             output = _output(include.pattern, file, reading)
             inside = reading.filling.file(f"{OUTPUT}{include.pattern}", output, output)
         else:
-            inside = _files(target, include, file, reading, above)
+            found = _matching(target, include, file, reading.directory)
+            if not found and include.may_not_apply:
+                continue
+            inside = _files(target, include, found, file, reading, above)
         directive = text[include.start : include.end]
         pieces += [text[position : include.start], reading.filling.include(directive, inside)]
         position = include.end
@@ -211,10 +246,17 @@ def _includes(target: Target, text: str, file: Path, known: Mapping[str, str]) -
         raise SpecError("base", f"{file}: {error}") from error
 
 
-def _files(target: Target, include: Include, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
+def _files(
+    target: Target,
+    include: Include,
+    files: Sequence[Path],
+    file: Path,
+    reading: _Reading,
+    above: tuple[Path, ...],
+) -> str:
     """The files of an include, each between its marks."""
     inside = ""
-    for found in _matching(target, include, file, reading.directory):
+    for found in files:
         if found in above:
             raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
         if len(above) >= DEEPEST:
@@ -268,7 +310,7 @@ def _matching(target: Target, include: Include, file: Path, directory: Path) -> 
         raise SpecError("base", f"{file}: include {pattern}: {error.strerror}") from error
     except RuntimeError as error:  # what pathlib makes of ELOOP
         raise SpecError("base", f"{file}: include {pattern}: its links lead in a circle") from error
-    if not files and not include.optional:
+    if not files and not (include.optional or include.may_not_apply):
         raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
     return files
 

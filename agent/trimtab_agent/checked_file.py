@@ -10,7 +10,7 @@ from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
 
-from trimtab_agent.base_file import BaseFile, read_base, usual_path
+from trimtab_agent.base_file import BaseFile, read_base, refuse_part, usual_path
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import machine_for
 
@@ -21,6 +21,7 @@ def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
     Raises SpecError for a file that cannot be read.
     """
     base = read_base(target, path)
+    refuse_part(target, base)
     try:
         file = read(target, base.expanded)
     except RenderError as error:

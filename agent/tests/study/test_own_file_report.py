@@ -10,7 +10,7 @@ from trimtab_agent.station import own_file_check
 from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server import unresolved
-from trimtab_agent.study.own_file_report import in_words, of_text
+from trimtab_agent.study.own_file_report import in_words, of_text, refuse_told
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
@@ -107,7 +107,9 @@ def test_logs_on_another_kind_of_file_system_are_told(nginx_files, monkeypatch):
         + "# access_log /srv/b.log;\n"
     )
     kinds = {"/var/log": "xfs", "/here": "ext4", "/same": "xfs"}
-    monkeypatch.setattr(own_file_check, "file_system", kinds.get)
+    monkeypatch.setattr(
+        own_file_check, "file_systems", lambda paths: {path: kinds.get(path) for path in paths}
+    )
     nginx = TARGETS["nginx"]
     base = read_base(nginx, nginx_files)
     assert own_file_check.logs_elsewhere(nginx, base, Path("/same")) == ()
@@ -199,6 +201,38 @@ def test_a_mistake_is_told_before_the_first_trial_by_file_and_line(
     assert said.startswith(f"{tmp_path}/a.conf:{place}: {name} refuses it: ")
     assert words in said
     assert "trimtab-check" not in said
+
+
+def test_the_reason_of_a_refusal_is_told_without_what_is_said_each_time(tmp_path):
+    """That the syntax is right, and how OpenSSL came to its error."""
+    nginx, h2o = TARGETS["nginx"], TARGETS["h2o"]
+    site = "  a:\n    listen: {port: 80, ssl: {certificate-file: /none.pem, key-file: /none.key}}\n"
+    texts = {
+        nginx: ("http { server { listen 80; } }\n", 'no "events" section in configuration'),
+        h2o: (f"hosts:\n{site}    paths: {{/: {{file.dir: /srv}}}}\n", "certificate file:/none.pem"),
+    }
+    for target, (text, ends) in texts.items():
+        program = find_installed(target.program)
+        if program is None:
+            continue
+        file = tmp_path / target.file_name
+        file.write_text(text)
+        base = read_base(target, file)
+        with pytest.raises(SpecError) as refusal:
+            require_measurable(target, base, own_values(target, base.expanded, 1), CPUS, program)
+        assert refusal.value.sentence.endswith(ends)
+        assert ";" not in refusal.value.sentence
+
+
+def test_a_part_that_is_included_is_no_mistake_of_the_main_file(tmp_path):
+    """The server says itself what the whole lacks."""
+    lighttpd = TARGETS["lighttpd"]
+    (tmp_path / "part.conf").write_text('url.redirect = ( "/a" => "/b" )\n')
+    main = tmp_path / "lighttpd.conf"
+    main.write_text('include "part.conf"\n')
+    refuse_told(lighttpd, read_base(lighttpd, main))
+    with pytest.raises(SpecError, match=r"a part that a lighttpd\.conf includes"):
+        refuse_told(lighttpd, read_base(lighttpd, tmp_path / "part.conf"))
 
 
 def test_upstreams_that_are_not_there_are_told_with_their_places(nginx_files):

@@ -111,6 +111,41 @@ def test_blocks_without_end_are_bad_input(command, tmp_path, name, text, sentenc
     assert command("tune", "--dry-run", "--target", target, "--base", str(file)) == said
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("nginx.conf", "# a\nserver { listen 80; }\n", "2: server outside of a block http: this is a part"),
+        ("apache2.conf", "<VirtualHost *:80>\n</VirtualHost>\n", "1: a virtual host alone is a part"),
+        ("lighttpd.conf", 'url.access-deny = ( "~" )\n', "1: nothing of the server as a whole"),
+        ("h2o.conf", "paths:\n  /: {file.dir: /a}\n", "1: paths without hosts: this is a part"),
+    ],
+)
+def test_a_part_of_a_file_is_refused_with_what_to_give_instead(command, tmp_path, name, text, sentence):
+    """Nothing in it could be held against the machine as the server would read it."""
+    file = tmp_path / name
+    file.write_text(text)
+    code, output, errors = command("check", str(file))
+    assert (code, output) == (2, "")
+    assert errors.startswith(f"trimtab: {file}:{sentence}")
+    assert "expected" in errors
+
+
+@pytest.mark.parametrize("option", ["check", "tune"])
+def test_a_file_without_a_site_to_measure_is_checked_and_not_tuned(command, tmp_path, option):
+    """It is no part of another file; in one sentence."""
+    file = tmp_path / "nginx.conf"
+    file.write_text("events {}\nstream {}\n")
+    if option == "check":
+        assert command("check", str(file))[0] == 0
+    else:
+        code, output, errors = command("tune", "--dry-run", "--target", "nginx", "--base", str(file))
+        assert (code, output) == (2, "")
+        assert errors == (
+            f"trimtab: {file}:1: there is no block http, and so no site that could be measured; expected an "
+            "nginx.conf with one\n"
+        )
+
+
 def test_a_large_file_is_looked_through_once(command, tmp_path, monkeypatch):
     """However much is found in it: its text and its lines are gone through as often as of a small one."""
     monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)

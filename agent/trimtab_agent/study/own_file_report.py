@@ -10,12 +10,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told, line_of, warnings
 
-from trimtab_agent.base_file import BaseFile
+from trimtab_agent.base_file import BaseFile, refuse
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE, UNRESOLVED
 
@@ -60,8 +61,7 @@ def refuse_told(target: Target, base: BaseFile) -> None:
     """Raises SpecError for what cannot be run privately, with the file and the line that it stands in."""
     for told in _told(target, base):
         if told.kind == "refused":
-            file, line = base.sources.place(told.line)
-            raise SpecError("base", f"{file}:{line}: {told.text}")
+            refuse(told, base)
 
 
 def report(
@@ -94,7 +94,13 @@ def report(
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing)
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
-    free = {knob.name: default[knob.name] for knob in space.free}
+    each_cpu = _one_for_each_cpu(target, base)
+    free = {
+        knob.name: f"{default[knob.name]}, one for each CPU of the server"
+        if knob.name in each_cpu
+        else default[knob.name]
+        for knob in space.free
+    }
     knobs = [knob for knob in space.knobs if knob.name in free]
     for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):
         if told.kind != "refused" and (told.kind != "stays" or _about(told, free)):
@@ -161,6 +167,12 @@ def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iter
 
 def _about(told: Told, free: dict[str, int | str]) -> bool:
     return any(f"a tuned {name} does" in told.text for name in free)
+
+
+def _one_for_each_cpu(target: Target, base: BaseFile) -> set[str]:
+    """The knobs that are as many as the CPUs, as nginx has its workers with `auto`."""
+    one, two = (own_values(target, base.expanded, cpus) for cpus in (1, 2))
+    return {name for name, value in one.items() if (value, two[name]) == (1, 2)}
 
 
 def _named(private: str) -> tuple[str, ...]:

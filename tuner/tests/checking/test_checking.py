@@ -244,6 +244,7 @@ SILENT = {
     "log-folder-missing": (
         ("nginx", "events {}\nhttp { access_log off; }\n", at(None)),
         ("nginx", "events {}\nhttp { access_log syslog:server=unix:/dev/log; }\n", at(None)),
+        ("nginx", "events {}\nhttp { access_log /dev/stdout; error_log /proc/self/fd/2; }\n", at(None)),
     ),
     "log-on-unsuitable-file-system": (
         ("nginx", "events {}\nhttp { access_log /var/log/nginx/a.log; }\n", at("ext4")),
@@ -301,6 +302,28 @@ def test_rule_fires_at_its_line_with_evidence(rule):
     assert said.suggestion
     assert said.evidence
     assert all(said.evidence)
+
+
+def test_evidence_of_descriptors_is_the_limit_that_counts():
+    """What the system refuses is none."""
+    for asked, evidence in ((4096, "worker_rlimit_nofile 4096"), (9000, FEW.descriptors.evidence)):
+        text = f"worker_rlimit_nofile {asked};\nevents {{ worker_connections 3000; }}\nhttp {{\n"
+        said = found("nginx", f"{text} open_file_cache max=9999;\n}}\n", FEW)
+        rules = (
+            "connections-above-descriptors",
+            "files-above-descriptors",
+            "open-file-cache-above-descriptors",
+        )
+        assert [each.evidence for each in said if each.rule in rules] == [(evidence,)] * 2
+    (cache,) = [each for each in said if each.rule == rules[2]]
+    assert "LimitNOFILE=21022 of nginx.service" in cache.suggestion
+
+
+@pytest.mark.parametrize("module", ["mpm_winnt_module", "mpm_winnt.c", "perchild.c", "!mpm_event_module"])
+def test_numbers_of_another_system_s_processes_are_passed_over(module):
+    """As files carry them that Apache ships for all."""
+    section = (f"<IfModule {module}>", "ThreadsPerChild 250", "MaxRequestWorkers 50", "</IfModule>")
+    assert found("apache", apache(*section), MACHINE) == ()
 
 
 def test_fewer_workers_than_threads_are_raised_to_those_of_one_process():

@@ -306,6 +306,30 @@ hosts:
     assert [each.value for each in h2o.reads(text)] == ["/c", "/k"]
 
 
+def test_h2o_line_that_is_left_out_is_named_without_the_comments_behind_it():
+    """A log that is commented out is none."""
+    h2o = TARGETS["h2o"]
+    site = "hosts:\n  a:\n    listen: 80\n    paths: {/: {file.dir: /srv}}\n"
+    text = f"user: a # of ours\n# access-log: /l\n{site}"
+    private = h2o.private(text, own_values(h2o, text, 2), (), CONTEXT)
+    assert "# user: a is the instance's own\n" in private
+    assert "/l" not in private.partition("hosts:")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("listen: 80\nhosts\n  a: 1\n", r"line 3: it is no YAML: could not find expected ':'"),
+        ("listen: 80\n@a\n", r"line 2: it is no YAML: found character '@'"),
+    ],
+)
+def test_h2o_file_that_is_no_yaml_is_refused_with_its_line(text, sentence):
+    """In one sentence, and no name of a string of ours."""
+    with pytest.raises(RenderError, match=sentence) as refusal:
+        h2o_syntax.commands(text)
+    assert "unicode" not in str(refusal.value)
+
+
 def test_h2o_has_no_host_twice_where_a_file_of_ours_is_driven():
     """It would refuse the file."""
     h2o = TARGETS["h2o"]
@@ -338,11 +362,13 @@ def test_nginx_lua_and_braces_in_words_are_read():
     text = """http { server { listen 80; location / {
         content_by_lua_block { local a = { "}" } -- }
             ngx.say([[}]], '"') }
+        "set_by_lua_block" $v { return { 1 } }
         proxy_pass http://${backend}/x; } } }"""
     tree = syntax.parse(text)
     (location,) = syntax.find(tree, "http", "server", "location")
     assert [(each.name, each.arguments) for each in location.block] == [
         ("content_by_lua_block", []),
+        ("set_by_lua_block", ["$v"]),
         ("proxy_pass", ["http://${backend}/x"]),
     ]
 

@@ -4,7 +4,7 @@ import pytest
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.editing import own_proxying, own_values
-from trimtab_tuner.targets.kinds import other_kind
+from trimtab_tuner.targets.kinds import other_kind, template_line
 from trimtab_tuner.targets.packages import lacking
 from trimtab_tuner.targets.told import warnings
 
@@ -31,9 +31,16 @@ def told(name, text, kind):
         ("nginx", "events {}\nhttp {\n perl_modules perl; }", 3, "perl_modules perl: Perl would run"),
         ("nginx", "server {\n listen 80; }", 1, "a part that an nginx.conf includes"),
         ("nginx", "upstream a { server b; }", 1, "a part that an nginx.conf includes"),
+        ("nginx", "events {}\nstream { server { listen 53; } }", 1, "there is no block http"),
         ("apache", "Listen 80\nLoadModule mpm_prefork_module x.so\nMaxRequestWorkers 16", 2, "MPM prefork"),
         ("apache", "Listen 80\nLoadModule mpm_worker_module x.so", 2, "MPM worker"),
         ("apache", "Listen 80\n<IfModule prefork.c>\nMaxClients 9\n</IfModule>", 2, "MPM prefork"),
+        (
+            "apache",
+            "Listen 80\n<IfModule prefork.c>\n</IfModule>\n<IfModule worker.c>\n</IfModule>",
+            2,
+            "MPM prefork or worker,",
+        ),
         ("apache", f"{APACHE}RewriteMap a prg:/bin/b", 3, "this program would run"),
         ("apache", f"{APACHE}SSLPassPhraseDialog exec:/bin/b", 3, "this program would run"),
         ("apache", f"{APACHE}PerlRequire /a.pl", 3, "Perl would run"),
@@ -69,6 +76,24 @@ def test_what_cannot_be_run_privately_is_refused_with_its_line(name, text, line,
 def test_whole_files_are_not_taken_for_others(name, text):
     """Sections of other MPMs stand in many files that load event."""
     assert told(name, text, "refused") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\n{{ if .Tls }}\nb: 2", 2),
+        ("listen {{ port }};", 1),
+        ("{% for a in b %}", 1),
+        ("x\n\n  server_name <%= @name %>;", 3),
+        ("%%OWN%%", 1),
+        ("local a = {{1}, {2}}", None),
+        ('log_format a \'{"a": {"b": "$c"}}\';', None),
+        ('LogFormat "%h %{Referer}i %%" a', None),
+    ],
+)
+def test_line_of_a_template_is_known_by_its_signs(text, line):
+    """Tables of Lua and formats of logs have other ones."""
+    assert template_line(text) == line
 
 
 def test_what_runs_in_the_measured_server_too_is_named():
@@ -229,6 +254,10 @@ def test_a_file_of_another_server_is_recognised(given, target):
         ("nginx", 'unknown directive "brotli" in /a:3', "libnginx-mod-http-brotli-filter"),
         ("nginx", 'unknown directive "content_by_lua_block" in /a:3', "libnginx-mod-http-lua"),
         ("nginx", 'dlopen() "/m/ngx_stream_module.so" failed', "libnginx-mod-stream"),
+        ("nginx", 'unknown directive "upload_progress" in /a:3', "libnginx-mod-http-uploadprogress"),
+        ("nginx", 'unknown directive "track_uploads" in /a:3', "libnginx-mod-http-uploadprogress"),
+        ("nginx", 'unknown directive "fair" in /a:3', "libnginx-mod-http-upstream-fair"),
+        ("nginx", 'unknown directive "srcache_fetch" in /a:3', "libnginx-mod-http-srcache-filter"),
         ("apache", "Invalid command 'SecRuleEngine', perhaps", "libapache2-mod-security2"),
         ("apache", "Cannot load /m/libphp8.2.so into server", "libapache2-mod-php"),
         ("lighttpd", "dlopen() failed for: /m/mod_deflate.so", "lighttpd-mod-deflate"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from trimtab_tuner.checking.contradiction import Contradiction, contradiction
 from trimtab_tuner.checking.machine import Machine
 from trimtab_tuner.checking.statements import ServerFile, Statement
+from trimtab_tuner.targets.servers.apache import syntax
 
 _MPM = re.compile(r"mpm_(prefork|worker|event)_module")
 _SAID = "Apache HTTP Server, mpm_common: ServerLimit, ThreadLimit, MaxRequestWorkers"
@@ -86,13 +87,9 @@ def _told(file: ServerFile, mpm: str) -> dict[str, Statement]:
     """What is said of processes, without what stands in sections for another module."""
     found = {}
     for statement in file.statements:
-        others = (_MPM.search(block.first) for block in statement.around if block.name == "ifmodule")
-        short = {"prefork.c", "worker.c", "event.c"} - {f"{mpm}.c"}
-        if any(other is not None and other[1] != mpm for other in others):
-            continue
-        if any(block.name == "ifmodule" and block.first in short for block in statement.around):
-            continue
-        found[statement.name] = statement
+        sections = (block.first for block in statement.around if block.name == "ifmodule")
+        if not any(syntax.for_another_mpm(module, mpm) for module in sections):
+            found[statement.name] = statement
     return found
 
 

@@ -20,7 +20,7 @@ _LOGS = {
     "access_log", "error_log", "customlog", "transferlog", "errorlog", "accesslog.filename",
     "server.errorlog", "access-log", "error-log",
 }  # fmt: skip
-_NO_PATH = re.compile(r"(off|stderr|syslog:|memory:|\||[^/])")
+_NO_PATH = re.compile(r"(off|stderr|syslog:|memory:|\||[^/]|/dev/|/proc/self/fd/)")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "": 1}
 
 
@@ -113,9 +113,9 @@ def kept_open(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
         entries = next((int(a[4:]) for a in cache.arguments if re.fullmatch(r"max=\d+", a)), 0)
         raising = file.last("worker_rlimit_nofile")
         told = None if raising is None else raising.number
-        allowed = (
-            told if told is not None and told <= machine.descriptors.ceiling else machine.descriptors.soft
-        )
+        granted = told is not None and told <= machine.descriptors.ceiling
+        allowed = told if told is not None and granted else machine.descriptors.soft
+        enough = 2 * (entries + 512)
         if entries + file.number("worker_connections", 512) > allowed:
             yield contradiction(
                 "open-file-cache-above-descriptors",
@@ -123,10 +123,9 @@ def kept_open(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
                 cache,
                 f"{cache.said} and worker_connections {file.number('worker_connections', 512)} are more than "
                 f"the {allowed} open files that a worker may have.",
-                f"open files of {machine.descriptors.of}: {machine.descriptors.soft} (soft)"
-                if told is None
-                else f"worker_rlimit_nofile {told}",
-                suggestion=f"Fewer entries, or worker_rlimit_nofile {2 * (entries + 512)}.",
+                f"worker_rlimit_nofile {told}" if granted else machine.descriptors.evidence,
+                suggestion=f"Fewer entries, or worker_rlimit_nofile {enough}, with LimitNOFILE={enough} of "
+                f"{file.target.unit}.service.",
             )
 
 

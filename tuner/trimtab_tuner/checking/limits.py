@@ -40,7 +40,7 @@ WORKERS: Mapping[str, str] = {
 def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
     """More open files than each process may have."""
     limits, name = machine.descriptors, file.target.name
-    evidence = f"open files of {limits.of}: {limits.soft} (soft), {limits.hard} (hard)"
+    evidence = limits.evidence
     raising = file.last(RAISING.get(name, ""))
     allowed = limits.hard if name in RAISES_TO_HARD else limits.soft
     if raising is not None and raising.number is not None:
@@ -59,12 +59,12 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
             )
         else:
             allowed = raising.number
+    by = evidence if raising is None or allowed != raising.number else raising.said
     setting, default = CONNECTIONS.get(name, ("", 0))
     connections = file.last(setting)
     wanted = default if connections is None or connections.number is None else connections.number
     if wanted > allowed:
         told = setting if connections is None else connections.said
-        by = evidence if raising is None or allowed != raising.number else f"{raising.said}"
         yield contradiction(
             "connections-above-descriptors",
             "error",
@@ -82,7 +82,7 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
             connections,
             f"{told} takes up to {2 * wanted} descriptors, one for the client and one for the file or the "
             f"upstream, and a process may have {allowed}.",
-            evidence if raising is None else raising.said,
+            by,
             suggestion=_more_descriptors(file, 2 * wanted),
         )
 

@@ -33,6 +33,11 @@ class Descriptors:
         """The most that a server can set for itself."""
         return max(self.hard, self.most_of_any) if self.may_raise else self.hard
 
+    @property
+    def evidence(self) -> str:
+        """The limits, and whose they are."""
+        return f"open files of {self.of}: {self.soft} (soft), {self.hard} (hard)"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:

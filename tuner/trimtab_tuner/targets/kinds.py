@@ -20,6 +20,17 @@ _CALLED = {
 }  # fmt: skip
 
 
+_TEMPLATE = re.compile(
+    r"^\s*(\{%|<%|%%\w+%%)|\{\{-? *[.$]?\w[^{}\n]*-?\}\}|<%=|^\s*\{\{", re.MULTILINE
+)  # of Jinja, ERB, Go and their like
+
+
+def template_line(text: str) -> int | None:
+    """The first line that looks like one of a template, of which a program makes the file; None without."""
+    found = _TEMPLATE.search(text)
+    return None if found is None else text.count("\n", 0, found.end()) + 1
+
+
 def other_kind(text: str, target: str) -> str:
     """What a file looks like, if that is not what the target's files do: "this looks like an nginx.conf"; ""
     where it may be one of the target's.

@@ -26,6 +26,13 @@ _NGINX = {
     r"js_\w+|ngx_http_js_module": ("njs", "libnginx-mod-http-js"),
     r"auth_pam\w*|ngx_http_auth_pam\w*": ("auth_pam", "libnginx-mod-http-auth-pam"),
     r"dav_ext_\w+|ngx_http_dav_ext\w*": ("dav_ext", "libnginx-mod-http-dav-ext"),
+    r"(upload|report|track)_(progress|uploads)\w*|ngx_http_uploadprogress\w*": (
+        "uploadprogress",
+        "libnginx-mod-http-uploadprogress",
+    ),
+    r"fair|ngx_http_upstream_fair\w*": ("upstream_fair", "libnginx-mod-http-upstream-fair"),
+    r"memc_\w+|ngx_http_memc\w*": ("memc", "libnginx-mod-http-memc"),
+    r"srcache_\w+|ngx_http_srcache\w*": ("srcache", "libnginx-mod-http-srcache-filter"),
     r"push_stream\w*|nchan_\w+|ngx_nchan_module": ("nchan", "libnginx-mod-nchan"),
     r"stream|ngx_stream_module": ("stream", "libnginx-mod-stream"),
     r"mail|ngx_mail_module": ("mail", "libnginx-mod-mail"),

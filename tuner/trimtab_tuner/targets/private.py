@@ -60,7 +60,7 @@ def with_changes(
     """The text with these changes, and the comment that names them, the knobs in it, and where the settings
     of the workload's `site` are from.
     """
-    said = [f"one more site answers the workload{site}"]
+    said = [f"one more site is added, at an address of its own, which answers the workload{site}"]
     if knobs:
         values = (f"{name} = {value}" for name, value in configuration.items() if name in knobs)
         said.append(f"knobs of this trial: {', '.join(values)}")

@@ -1,5 +1,6 @@
 """A user's own apache2.conf."""
 
+import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from trimtab_tuner.targets.servers.apache.knobs import (
 
 _FLAGS = re.MULTILINE | re.IGNORECASE
 _INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\r\n]+?)\"?[ \t]*(?=\r?$)", _FLAGS)
+_CONDITIONS = {"ifmodule", "ifdefine", "ifversion", "iffile", "ifdirective", "ifsection"}
 _CACHE = re.compile(r'"?shmcb:[^"(]*\((\d+)\)"?', re.IGNORECASE)
 _READ = {
     "authdigestuserfile", "authgroupfile", "authuserfile", "sslcacertificatefile", "sslcarevocationfile",
@@ -29,14 +31,26 @@ _READ = {
 
 
 def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
-    """Every `Include` and `IncludeOptional`, with the variables that are known before its line."""
+    """Every `Include` and `IncludeOptional`, with the variables that are known before its line; names without
+    a path begin at the `ServerRoot`.
+    """
     found = []
     place = 0
+    conditional = {line.start for line in syntax.walk(text) if _CONDITIONS.intersection(line.above)}
     for m in _INCLUDE.finditer(text):
         known, place = variables.defined(text[place : m.start()], known), m.end()
         pattern = variables.filled(m[2], known)
         optional = m[1].lower() == "includeoptional" or "*" in pattern
-        found.append(Include(m.start(), m.end(), pattern, optional, takes_directories=True))
+        found.append(
+            Include(
+                m.start(),
+                m.end(),
+                posixpath.join(known.get(variables.SERVER_ROOT, ""), pattern),
+                optional,
+                takes_directories=True,
+                may_not_apply=m.start(1) in conditional,
+            )
+        )
     return found
 
 

@@ -4,7 +4,6 @@ All processes are started at once and none is ended for being idle: a configurat
 is measured. Modules are those of Debian's package `apache2-bin`.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 
 from trimtab_trials.configuration import Configuration
@@ -233,15 +232,14 @@ def quoted(path: str) -> str:
     return f'"{values.unquoted_path(path, chr(34) + "$" + chr(92))}"'
 
 
-_OTHER_MPM = re.compile(r"mpm_?(worker|prefork)|(worker|prefork)\.c", re.IGNORECASE)
-
-
 def assignments(text: str) -> Iterator[Assignment]:
     """The directives outside of sections, and inside of <IfModule> unless it is for another MPM."""
     skipped = [False]
     for line in syntax.walk(text):
         if line.opens:
-            for_us = line.name == "ifmodule" and not _OTHER_MPM.search(line.text)
+            for_us = line.name == "ifmodule" and not (
+                line.words and syntax.for_another_mpm(line.words[0].text)
+            )
             skipped.append(skipped[-1] or not for_us)
         elif line.closes:
             skipped = skipped[:-1] or [False]

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(?:\\\n|[^\s"])+|"', re.DOTALL)
 _SECTION = re.compile(r"<\s*(/?)\s*(\w+)\s*([^>]*)>")
+_MPM = re.compile(
+    r"(?P<no>!?)(?:mpm_)?(?P<name>prefork|worker|event|itk|peruser|perchild|threadpool|leader|winnt|mpmt_os2|"
+    r"netware|beos)(?:_module|\.c)",
+    re.IGNORECASE,
+)
 SITE = "virtualhost"
 
 
@@ -82,6 +87,12 @@ def walk(text: str) -> Iterator[Line]:
         inside = sites if name == SITE or SITE in above else 0
         yield Line(said, name, words, start, start + len(said), tuple(above), inside, opens=True)
         above.append(name)
+
+
+def for_another_mpm(module: str, mpm: str = "event") -> bool:
+    """Whether a section `<IfModule MODULE>` is passed over where that MPM is loaded."""
+    found = _MPM.fullmatch(module)
+    return found is not None and (found["name"].lower() != mpm) != bool(found["no"])
 
 
 def _end_of_line(text: str, position: int) -> int:

@@ -95,9 +95,11 @@ def _fragment(text: str, lines: Sequence[Line]) -> Iterator[Told]:
     first = line_of(text, lines[0].start)
     main = "expected the main file, whose includes are followed (most often --base /etc/apache2/apache2.conf)"
     if any(line.name == SITE and line.opens for line in lines):
-        yield Told("refused", first, f"a virtual host alone is a part that an apache2.conf includes; {main}")
+        said = f"a virtual host alone is a part that an apache2.conf includes; {main}"
+        yield Told("refused", first, said, is_part=True)
     elif names and all(_OVERRIDES.fullmatch(name) for name in names):
-        yield Told("refused", first, f"this is what a .htaccess says, of one directory of documents; {main}")
+        said = f"this is what a .htaccess says, of one directory of documents; {main}"
+        yield Told("refused", first, said, is_part=True)
 
 
 def _other_mpm(text: str, lines: Sequence[Line]) -> Iterator[Told]:
@@ -110,12 +112,12 @@ def _other_mpm(text: str, lines: Sequence[Line]) -> Iterator[Told]:
         theirs = [
             (line, found) for line in sections if (found := _OTHER_SECTION.fullmatch(line.words[0].text))
         ]
-    for line, found in theirs[:1]:
-        if found[0].startswith("!"):
-            continue
+    theirs = [(line, found) for line, found in theirs if not found[0].startswith("!")]
+    names = " or ".join(dict.fromkeys(found["name"].lower() for _, found in theirs))
+    for line, _ in theirs[:1]:
         yield Told(
             "refused",
             line_of(text, line.start),
-            f"{' '.join(line.text.split())}: the file is for the MPM {found['name'].lower()}, and Trimtab "
-            "tunes mpm_event alone, whose processes and threads are others; expected a file for mpm_event",
+            f"{' '.join(line.text.split())}: the file is for the MPM {names}, and Trimtab tunes mpm_event "
+            "alone, whose processes and threads are others; expected a file for mpm_event",
         )

@@ -2,7 +2,8 @@
 
 Apache puts them in as it reads, so that a definition counts from its line on. Debian's apache2ctl reads the
 file `envvars` beside the main one before it starts Apache, a file of the shell; only plain assignments in it
-are read here, as nothing of it is run.
+are read here, as nothing of it is run. Beside the variables it is known where relative names begin
+(`ServerRoot`).
 """
 
 import re
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from trimtab_tuner.targets.servers.apache import syntax
 
 ENVIRONMENT_FILE = "envvars"
+SERVER_ROOT = "the argument of ServerRoot"  # which no variable is called
 MOST_FILLED_CHARACTERS = 4096  # PATH_MAX; definitions that double each other would fill the memory
 _USED = re.compile(r"\$\{(\w+)\}")
 _ASSIGNED = re.compile(
@@ -40,6 +42,8 @@ def defined(text: str, known: Mapping[str, str]) -> dict[str, str]:
         name = line.words[0].text
         if line.name == "undefine":
             found.pop(name, None)
+        elif line.name == "serverroot":
+            found[SERVER_ROOT] = filled(name, found)
         elif line.name == "define" and not (line.above and name in found):
             found[name] = filled(line.words[1].text, found) if len(line.words) > 1 else ""
     return found

@@ -26,9 +26,7 @@ def private(tuned: str, configuration: Configuration, knobs: Collection[str], co
     """The file, in which knobs are set already, with what is the instance's own. Raises RenderError."""
     places = Places(context)
     changes = [
-        Change(
-            command.start, end, "", f"{' '.join(tuned[command.start : end].split())} is the instance's own"
-        )
+        Change(command.start, end, "", f"{_said(tuned, command)} is the instance's own")
         for command, end in syntax.spans(tuned, (*OF_EACH, "user"))
     ]
     for command in syntax.commands(tuned):
@@ -43,6 +41,11 @@ def private(tuned: str, configuration: Configuration, knobs: Collection[str], co
     changes.append(_with_site(tuned, configuration, context))
     whole = with_changes(tuned, list(dict.fromkeys(changes)), configuration, knobs)
     return whole.rstrip("\n") + "\n" + own_files(context.prefix, context.error_log)
+
+
+def _said(text: str, command: Command) -> str:
+    """The command as it stands there, on one line; comments that follow it are none of it."""
+    return " ".join(text[command.start : command.place[1]].split())
 
 
 def _own_certificates(text: str, configuration: Configuration, context: RenderContext) -> Iterator[Change]:

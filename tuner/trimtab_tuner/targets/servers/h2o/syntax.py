@@ -34,7 +34,7 @@ def commands(text: str) -> list[Command]:
     try:
         root = yaml.YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
-        raise RenderError(" ".join(str(error).split())) from error
+        raise RenderError(_why(error)) from error
     except RecursionError as error:  # ruamel.yaml calls itself for each
         raise RenderError("expected fewer lists and mappings in each other") from error
     if root is None:
@@ -42,6 +42,16 @@ def commands(text: str) -> list[Command]:
     if not isinstance(root, yaml.MappingNode) or in_braces(root):
         raise RenderError("expected commands, each at the beginning of a line with a colon behind it")
     return list(_inside(root, (), set()))
+
+
+def _why(error: YAMLError) -> str:
+    """The complaint of the parser, with the line."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None)
+    if mark is None or not problem:
+        return f"it is no YAML: {' '.join(str(error).split())}"
+    context = getattr(error, "context", None)
+    return f"line {mark.line + 1}: it is no YAML: {problem}{f' ({context})' if context else ''}"
 
 
 def in_braces(node: yaml.Node) -> bool:

@@ -24,6 +24,7 @@ def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
             1,
             "paths without hosts: this is a part of a h2o.conf; expected the whole "
             "(most often --base /etc/h2o/h2o.conf)",
+            is_part=True,
         )
     for command in commands:
         line = command.value.start_mark.line + 1

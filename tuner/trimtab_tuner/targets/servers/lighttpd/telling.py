@@ -51,4 +51,5 @@ def _fragment(text: str, said: Sequence[Statement]) -> Iterator[Told]:
             line_of(text, said[0].start),
             "nothing of the server as a whole stands here: this is a part that a lighttpd.conf includes; "
             "expected that one (most often --base /etc/lighttpd/lighttpd.conf), whose includes are followed",
+            is_part=True,
         )

@@ -168,10 +168,9 @@ def _changes(tree: list[Directive], text: str, places: Places) -> Iterator[Chang
         elif directive.name == "listen" and directive.arguments:
             yield from _listen(directive, said, places)
         else:
-            own = _without_being_told(directive, above, places)
+            own, why = _without_being_told(directive, above, places)
             if own:
-                place = directive.body_start
-                yield Change(place, place, f" {own}", f"{directive.name} without such a line: {own}")
+                yield Change(directive.body_start, directive.body_start, f" {own}", f"{why}: {own}")
 
 
 def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
@@ -194,14 +193,18 @@ def _kind_of_file(directive: Directive) -> tuple[str, ...]:
     return ()
 
 
-def _without_being_told(directive: Directive, above: Sequence[Directive], places: Places) -> str:
-    """What nginx does with a block that lacks it, where that would meet production; empty for nothing."""
+def _without_being_told(directive: Directive, above: Sequence[Directive], places: Places) -> tuple[str, str]:
+    """What a block lacks that nginx does all the same, where that would meet production, and a sentence on
+    it; empty for nothing.
+    """
     inside = directive.block or []
     if directive.name == "http" and not syntax.find(inside, "access_log"):
-        return f"access_log {rendering.quoted(places.file('', 'access_log', '.log'))};"
-    if directive.name == "server" and [each.name for each in above] == ["http"]:
-        return "" if syntax.find(inside, "listen") else f"listen {places.address('0.0.0.0:80')};"
-    return ""
+        log = f"access_log {rendering.quoted(places.file('', 'access_log', '.log'))};"
+        return log, "nginx logs although the block http names no access_log, and so does the instance"
+    on_its_own = directive.name == "server" and [each.name for each in above] == ["http"]
+    if on_its_own and not syntax.find(inside, "listen"):
+        return f"listen {places.address('0.0.0.0:80')};", "a server without a listen, which has port 80"
+    return "", ""
 
 
 def _listen(directive: Directive, said: str, places: Places) -> Iterator[Change]:
@@ -224,8 +227,11 @@ def _model(servers: Sequence[Directive]) -> Directive | None:
 def _with_settings_of(model: Directive | None) -> str:
     if model is None:
         return ""
-    names = [name for each in syntax.find(model.block or [], "server_name") for name in each.arguments]
-    return f", with the settings of the site {names[0] if names else f'in line {model.line}'}"
+    inside = model.block or []
+    names = [name for each in syntax.find(inside, "server_name") for name in each.arguments]
+    listens = [each.arguments[0] for each in syntax.find(inside, "listen") if each.arguments]
+    called = [*(name for name in names if name not in ("_", "")), *(f"at {each}" for each in listens)]
+    return f", with the settings of {f'the site {called[0]}' if called else 'the first site'}"
 
 
 def _settings_of(

@@ -126,6 +126,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
                 position = _lua_end(text, position)
             first = ""
         elif kind in ("double", "single"):
+            first = first or match[kind]
             yield "word", _unescaped(match[kind]), match.start(), match.end()
         elif kind == "word":
             first = first or match[0]

@@ -16,8 +16,8 @@ _OF_A_FRAGMENT = {"location", "map", "server", "upstream", "if", "types", "geo"}
 def told(text: str) -> Iterator[Told]:
     """In the order of the file, exceptions last."""
     tree = syntax.parse(text)
-    if not syntax.find(tree, "http") and (why := _fragment(tree)):
-        yield why
+    if not syntax.find(tree, "http"):
+        yield _without_http(tree)
     for directive, above in syntax.walk(tree):
         said = " ".join((directive.name, *directive.arguments))
         if directive.name == "perl" or directive.name.startswith("perl_"):
@@ -48,14 +48,19 @@ def told(text: str) -> Iterator[Told]:
     yield from logs.told(tree)
 
 
-def _fragment(tree: list[Directive]) -> Told | None:
-    """Why a file without a block http is none that nginx is started with; None where that is not clear."""
+def _without_http(tree: list[Directive]) -> Told:
+    """Why a file without a block http is none to measure: a part of one, or of no web server."""
     first = next((directive for directive in tree if directive.name in _OF_A_FRAGMENT), None)
     if first is None:
-        return None
+        return Told(
+            "refused",
+            1,
+            "there is no block http, and so no site that could be measured; expected an nginx.conf with one",
+        )
     return Told(
         "refused",
         first.line,
         f"{first.name} outside of a block http: this is a part that an nginx.conf includes; expected that "
         "nginx.conf itself (most often --base /etc/nginx/nginx.conf), whose includes are followed",
+        is_part=True,
     )
