@@ -77,8 +77,8 @@ def with_own_upstreams(
         raise SpecError(
             "upstreams",
             f"upstream {names}: the workload {definition.name} asks for the files of an access log, and none "
-            f"of them goes on to an upstream; expected {WORKLOAD}, or one with [files] and without [dynamic]; "
-            "neither goes with --site",
+            f"of them goes on to an upstream; expected {WORKLOAD}, or one with [files] and without "
+            "[dynamic]; neither goes with --site",
         )
     if definition.files is None or definition.dynamic is not None:
         raise SpecError(
