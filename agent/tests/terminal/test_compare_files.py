@@ -81,14 +81,14 @@ def test_same_file_twice_loses_nothing(simulated, command, old_file):
 
 
 @pytest.mark.live
-def test_new_file_that_the_server_refuses_is_an_error(command, old_file, tmp_path):
-    """Exit code 1, with the file and what the server says of it."""
+def test_new_file_that_the_server_refuses_is_bad_input(command, old_file, tmp_path):
+    """Exit code 2, with the file, the line and what the server says of it; nothing is measured."""
     broken = tmp_path / "broken.conf"
     broken.write_text(FILE.format(connections=64).replace("listen 80;", "listen 80; no_such_directive on;"))
     code, _, errors = command("compare", "--base", str(old_file), "--base", str(broken), *SHORT)
-    assert code == 1
-    assert f"{broken} cannot be measured: " in errors
-    assert "no_such_directive" in errors
+    assert code == 2
+    assert f'{broken}:3: nginx refuses it: unknown directive "no_such_directive"' in errors
+    assert json.loads(command("runs", "--json")[1]) == []
 
 
 @pytest.mark.parametrize(
