@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from simulation import Simulation
 from trimtab_agent.fleet.run_stations import Chosen, RunStations, Wanted
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import Runtime
@@ -14,15 +15,19 @@ from trimtab_tuner.fleet.classes import HostClass, held_back, strata_of
 
 
 class SimulatedHosts(RunStations):
-    """Gives every run so many hosts of one class, host0 and on; `made` are the stations of the last run."""
+    """Gives every run so many hosts of one class, host0 and on; `simulations` say what happens at those where
+    it is not what the run's own scenario says.
+    """
 
-    def __init__(
-        self, runtime: Runtime, count: int, station: type[SimulatedStation] = SimulatedStation
-    ) -> None:
+    def __init__(self, runtime: Runtime, count: int) -> None:
         self._runtime = runtime
-        self._station = station
         self.names = tuple(f"host{number}" for number in range(count))
-        self.made: list[SimulatedStation] = []
+        self.simulations: dict[str, Simulation] = {}
+
+    def at(self, name: str) -> Simulation:
+        """What happens at a host, from now on not what happens at the others."""
+        var = self._runtime.settings.var / name
+        return self.simulations.setdefault(name, Simulation(var))
 
     def choose(self, wanted: Wanted, target: str, seed: int) -> Chosen:
         """All of them, whatever is asked for."""
@@ -52,12 +57,18 @@ class SimulatedHosts(RunStations):
     @contextmanager
     def of(self, run_id: int) -> Iterator[list[Any]]:
         """The stations."""
+        del run_id
         paths = VarPaths(self._runtime.settings.var)
-        self.made = [
-            self._station(_host(name), self._runtime.layout, paths.scenario, paths.workloads, name)
+        yield [
+            SimulatedStation(
+                _host(name),
+                self._runtime.layout,
+                self.simulations[name].file if name in self.simulations else paths.scenario,
+                paths.workloads,
+                name,
+            )
             for name in self.names
         ]
-        yield list(self.made)
 
     def changes(self, run: records.Run) -> str:
         """None."""

@@ -7,7 +7,7 @@ from fleet_rack import wait_until
 from trimtab_db.records import BookingState, RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 
-pytestmark = [pytest.mark.live, pytest.mark.kernel, pytest.mark.timeout(400)]  # whole runs
+pytestmark = [pytest.mark.live, pytest.mark.kernel, pytest.mark.timeout(1500)]  # whole runs
 
 HOSTS = ("web1", "web2", "web3")
 SHORT = (

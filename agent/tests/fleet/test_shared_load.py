@@ -66,6 +66,7 @@ def test_order_says_all_that_makes_a_load():
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_two_generators_offer_what_one_does(rack, fleet, generators, own_station):
     """The same sessions, from one moment on, although their clocks differ by a day; and merged into one."""
     alone = own_station.carry_out(whole())
@@ -84,6 +85,7 @@ def test_two_generators_offer_what_one_does(rack, fleet, generators, own_station
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_listener_sees_one_load(rack, fleet, generators, own_station):
     """A progress line a second, whose counts are those of both."""
     lines = []
@@ -99,6 +101,7 @@ def test_listener_sees_one_load(rack, fleet, generators, own_station):
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_generator_that_dies_voids_the_rate_alone(rack, fleet, generators, own_station, monkeypatch):
     """It is driven again when the generator is back; the configuration keeps its verdict."""
     dying = generators[0]
@@ -125,6 +128,7 @@ def test_generator_that_dies_voids_the_rate_alone(rack, fleet, generators, own_s
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_generator_that_falls_silent_is_not_waited_for(rack, fleet, generators, own_station, monkeypatch):
     """It hangs for a moment: the rate is void, and driven again with both."""
     monkeypatch.setattr(shared_load, "SILENT_S", 2.0)
@@ -148,6 +152,7 @@ def test_generator_that_falls_silent_is_not_waited_for(rack, fleet, generators, 
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_generator_works_for_one_station_at_a_time(rack, fleet, generators, own_station, monkeypatch):
     """Who comes second is told for whom it works, and drives again until it is free."""
     monkeypatch.setattr(climb, "VOID_TRIES", 1)
@@ -160,6 +165,7 @@ def test_generator_works_for_one_station_at_a_time(rack, fleet, generators, own_
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_late_start_voids_the_rate(rack, fleet, generators, own_station, monkeypatch):
     """A generator that gets its order after the start has passed does not begin."""
     monkeypatch.setattr(climb, "VOID_TRIES", 1)
@@ -171,6 +177,7 @@ def test_late_start_voids_the_rate(rack, fleet, generators, own_station, monkeyp
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_generator_that_is_not_there_is_named(fleet, generators):
     """With those that are."""
     with pytest.raises(FleetError, match="load9 is not in the fleet; in it now: load1, load2"):
@@ -179,6 +186,7 @@ def test_generator_that_is_not_there_is_named(fleet, generators):
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_run_with_a_load_machine(rack, generators, programs):
     """`trimtab tune --generator`: the server has all CPUs of its machine, and the run says who loaded it."""
     own = rack.own("alone")
@@ -195,6 +203,7 @@ def test_run_with_a_load_machine(rack, generators, programs):
 
 @pytest.mark.live
 @pytest.mark.kernel
+@pytest.mark.timeout(900)
 def test_run_with_a_load_machine_that_is_not_there_does_not_begin(rack, generators):
     """Exit code 1, and no run is recorded."""
     own = rack.own("alone-again")

@@ -4,7 +4,7 @@ import signal
 import threading
 
 import pytest
-from fleet_rack import wait_until
+from fleet_rack import WITHIN_S, wait_until
 from trimtab_agent.errors import StationLost
 from trimtab_agent.fleet.remote_station import RemoteStation
 from trimtab_agent.station.equipment import JobListener
@@ -14,7 +14,7 @@ from trimtab_trials.trial import Verdict
 
 from .conftest import RATES, job
 
-pytestmark = [pytest.mark.live, pytest.mark.kernel]
+pytestmark = [pytest.mark.live, pytest.mark.kernel, pytest.mark.timeout(900)]  # several waits
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_stop_has_the_station_abort_and_give_back(at_web1, repository):
     listener = JobListener(rate_started=lambda _rate: measuring.set())
 
     def stop_soon():
-        measuring.wait(60)
+        measuring.wait(WITHIN_S)
         at_web1.stop()
 
     stopping = threading.Thread(target=stop_soon)
@@ -132,7 +132,7 @@ def test_drained_station_finishes_what_it_does_and_leaves(rack, web1, at_web1, r
             rack.hosts["control"].run("fleet", "drain", "web1")
 
     assert carry_out(at_web1, 1, JobListener(rate_started=drain)).verdict is Verdict.VERIFIED
-    assert web1.running[-1].process.wait(60) == 0
+    assert web1.running[-1].exit_code() == 0
     assert "its settings are as they were" in web1.running[-1].log
     assert repository.station("web1").state is StationState.LEFT
     assert "is forgotten" in rack.hosts["control"].run("fleet", "forget", "web1")
@@ -143,7 +143,7 @@ def test_drained_station_finishes_what_it_does_and_leaves(rack, web1, at_web1, r
 def test_second_station_on_a_machine_is_refused(rack, web1):
     """It would measure beside the first; the sentence names that one's process."""
     second = web1.start("station", "join", rack.scheduler, "--role", "generator")
-    assert second.process.wait(60) == 3
+    assert second.exit_code() == 3
     assert "is running on this machine" in second.log
 
 
@@ -151,7 +151,7 @@ def test_name_of_a_station_is_given_once(rack, web1):
     """Another machine cannot take the place of a station that is there."""
     other = rack.host("other", TRIMTAB_FLEET_CREDENTIALS=web1.environ()["TRIMTAB_FLEET_CREDENTIALS"])
     refused = other.start("station", "join", rack.scheduler, "--role", "generator")
-    assert refused.process.wait(60) == 1
+    assert refused.exit_code() == 1
     assert "Only one station of a name can be in a fleet: web1 has joined from" in refused.log
 
 
@@ -161,7 +161,7 @@ def test_station_of_another_protocol_is_refused(rack, tmp_path):
     newer.write_text("import trimtab_agent.fleet.engine as engine\nengine.PROTOCOL = 999\n")
     host = rack.host("newer", PYTHONPATH=str(tmp_path))
     refused = host.start("station", "join", rack.scheduler, "--role", "generator")
-    assert refused.process.wait(60) == 1
+    assert refused.exit_code() == 1
     assert "expected the same version of Trimtab on all hosts" in refused.log
     assert "protocol 999" in refused.log
 
@@ -174,7 +174,7 @@ def test_stranger_is_not_let_in(rack, tmp_path):
     make_member(tmp_path / "other", "stranger", tmp_path / "stranger.pem")
     host = rack.host("stranger", TRIMTAB_FLEET_CREDENTIALS=str(tmp_path / "stranger.pem"))
     refused = host.start("station", "join", rack.scheduler, "--role", "generator")
-    assert refused.process.wait(60) == 1
+    assert refused.exit_code() == 1
     assert "nobody answers at" in refused.log
 
 

@@ -6,7 +6,9 @@ from simulated_hosts import SimulatedHosts
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.specification import RunSpec
 from trimtab_db.records import RunState
-from trimtab_trials.trial import TrialPurpose
+from trimtab_trials.trial import TrialPurpose, Verdict
+
+SHORT = {**TINY, "ladder": LADDER_RPS, "budget_trials": 5, "confirmation_repeats": 4}
 
 
 @pytest.fixture
@@ -21,26 +23,76 @@ def hosts(simulated, runtime, monkeypatch):
     return give
 
 
+def finished(runtime, names, **changes):
+    """A run over these hosts, at its end."""
+    run_id = runtime.service.start(RunSpec(hosts=names, settings={**SHORT, **changes}))
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED, run.error
+    return run
+
+
+def on_each(runtime, run):
+    """The finished trials of every host, by its name."""
+    names = {host["host_id"]: name for name, host in run.fleet["hosts"].items()}
+    trials = [t for t in runtime.repository.trials(run.id) if t.verdict is not Verdict.ABORTED]
+    return {name: [t for t in trials if names[t.host_id] == name] for name in names.values()}
+
+
 @pytest.mark.parametrize("count", [1, 2, 6])
 def test_run_uses_every_host_and_says_what_they_say_together(count, hosts, runtime):
     """Each measures the default in the search, but for those that are kept for the confirmation; the search
     takes its whole budget, which is that of so many hosts.
     """
     names = hosts(count).names
-    settings = {**TINY, "ladder": LADDER_RPS, "budget_trials": 5, "confirmation_repeats": 4}
-    run_id = runtime.service.start(RunSpec(hosts=names, settings=settings))
-    runtime.service.wait()
-    run = runtime.repository.run(run_id)
-    assert run.state is RunState.FINISHED, run.error
+    run = finished(runtime, names)
     told = Outcome.model_validate(run.outcome).over_hosts
     held_back = set(run.fleet["held_back"])
     assert len(held_back) == (2 if count == 6 else 0)
     assert set(told.confirmed_on) == (held_back or set(names))
     assert told.unseen is bool(held_back)
-    trials = runtime.repository.trials(run_id)
+    trials = runtime.repository.trials(run.id)
     default = Outcome.model_validate(run.outcome).default
     searched = [trial for trial in trials if trial.purpose is TrialPurpose.SEARCH]
     by_default = [trial for trial in searched if trial.configuration == default]
     assert len(by_default) >= count - len(held_back)
     assert len(searched) == 5 * (count - len(held_back))
     assert len({trial.configuration_hash for trial in searched}) > 3
+
+
+def test_host_that_is_lost_is_left_out_and_what_was_to_be_measured_there_is_measured(hosts, runtime):
+    """The run ends on the others, with its whole budget, and no trial twice."""
+    fleet = hosts(3)
+    fleet.at("host2").happens("lost", trials=tuple(range(6, 100)))
+    run = finished(runtime, fleet.names)
+    own = on_each(runtime, run)
+    numbers = [trial.number for trials in own.values() for trial in trials]
+    assert len(set(numbers)) == len(numbers)
+    assert all(trial.number < 6 for trial in own["host2"])
+    assert sum(t.purpose is TrialPurpose.SEARCH for trials in own.values() for t in trials) == 15
+    told = Outcome.model_validate(run.outcome).over_hosts
+    assert told.confirmed_on == ("host0", "host1")
+
+
+def test_run_whose_hosts_are_all_lost_ends_with_why_and_goes_on_when_they_are_back(hosts, runtime):
+    """What was recorded stays, and is not measured again."""
+    fleet = hosts(2)
+    for name in fleet.names:
+        fleet.at(name).happens("lost", trials=tuple(range(4, 100)))
+    run_id = runtime.service.start(RunSpec(hosts=fleet.names, settings=SHORT))
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FAILED
+    assert run.error == "every host of the search is lost; resume the run when some are back"
+    before = [trial.number for trials in on_each(runtime, run).values() for trial in trials]
+    assert sorted(before) == [1, 2, 3]
+    for name in fleet.names:
+        fleet.at(name).change(incidents=[])
+    runtime.service.resume(run_id)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED, run.error
+    searched = [
+        t for trials in on_each(runtime, run).values() for t in trials if t.purpose is TrialPurpose.SEARCH
+    ]
+    assert len(searched) == 10

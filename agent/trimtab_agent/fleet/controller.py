@@ -198,12 +198,11 @@ class Fleet:
                     asynchronous=True,
                     set_as_default=False,
                     direct_to_workers=False,
-                    timeout=0.1,  # what is lost is noticed at once, and connected anew here
+                    timeout=CONNECT_S,
                     name="trimtab",
                 )
-                client._timeout = CONNECT_S
                 await client
-                client._timeout = 0.0
+                client._timeout = 0.0  # what is lost is noticed at once, and connected anew here
             except (OSError, TimeoutError) as error:
                 why = str(error) or "it took too long"
                 raise FleetError(f"no scheduler answers at {self.address}: {why}") from error

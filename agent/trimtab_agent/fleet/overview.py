@@ -141,13 +141,13 @@ Levels = tuple[Mapping[str, float], Mapping[str, float]]
 def _levels(repository: Repository) -> Levels:
     """The levels of hosts in the newest run on several that has an outcome, and in the one like it before."""
     found: list[dict[str, float]] = []
-    like: tuple[str, str] | None = None
+    like: tuple[str, Any] | None = None
     for summary in repository.runs()[:RUNS_LOOKED_AT]:
         run = summary.run
         over_hosts = (run.outcome or {}).get("over_hosts")
-        if over_hosts is None or (like is not None and like != (run.target, run.workload)):
+        if over_hosts is None or (like is not None and like != (run.target, run.workload_parameters)):
             continue
-        like = run.target, run.workload
+        like = run.target, run.workload_parameters
         found.append({host["name"]: host["level"] for host in over_hosts["hosts"] if host["level"]})
         if len(found) == 2:
             break

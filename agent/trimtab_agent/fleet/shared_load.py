@@ -111,9 +111,10 @@ class SharedLoad:
                     raise Stopped
                 if dead := ready & deaths.keys():
                     raise ServerDied(deaths[dead.pop()].death_sentence())
-                for machine, line in lines.taken():
+                told, ended = lines.taken()
+                for machine, line in told:
                     together.told(machine, line)
-                if lines.ended:
+                if ended:
                     break
             return _merged(order, step.result())
         except BaseException:
@@ -273,7 +274,7 @@ class _Lines:
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._waiting: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
-        self.ended = False
+        self._ended = False
         self._closed = False
 
     def put(self, machine: int, line: dict[str, Any]) -> None:
@@ -281,13 +282,15 @@ class _Lines:
         self._wake()
 
     def end(self) -> None:
-        self.ended = True
+        self._ended = True
         self._wake()
 
-    def taken(self) -> list[tuple[int, dict[str, Any]]]:
+    def taken(self) -> tuple[list[tuple[int, dict[str, Any]]], bool]:
+        """What has come since the last time, and whether that is all."""
         with suppress(BlockingIOError):
             os.eventfd_read(self.descriptor)
-        return [self._waiting.get() for _ in range(self._waiting.qsize())]
+        ended = self._ended  # before looking: what came before the end is among what is found
+        return [self._waiting.get() for _ in range(self._waiting.qsize())], ended
 
     def close(self) -> None:
         self._closed = True
