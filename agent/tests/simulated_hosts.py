@@ -16,13 +16,16 @@ from trimtab_tuner.fleet.classes import HostClass, held_back, strata_of
 
 class SimulatedHosts(RunStations):
     """Gives every run so many hosts of one class, host0 and on; `simulations` say what happens at those where
-    it is not what the run's own scenario says.
+    it is not what the run's own scenario says, and each is a `station`.
     """
 
-    def __init__(self, runtime: Runtime, count: int) -> None:
+    def __init__(
+        self, runtime: Runtime, count: int, station: type[SimulatedStation] = SimulatedStation
+    ) -> None:
         self._runtime = runtime
         self.names = tuple(f"host{number}" for number in range(count))
         self.simulations: dict[str, Simulation] = {}
+        self._station = station
 
     def at(self, name: str) -> Simulation:
         """What happens at a host, from now on not what happens at the others."""
@@ -60,7 +63,7 @@ class SimulatedHosts(RunStations):
         del run_id
         paths = VarPaths(self._runtime.settings.var)
         yield [
-            SimulatedStation(
+            self._station(
                 _host(name),
                 self._runtime.layout,
                 self.simulations[name].file if name in self.simulations else paths.scenario,
