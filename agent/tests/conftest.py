@@ -36,7 +36,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 
-SETTLED_AFTER_S = 30.0
+SETTLED_AFTER_S = 300.0
 ONE_CPU = (min(os.sched_getaffinity(0)),)
 
 

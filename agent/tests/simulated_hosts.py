@@ -16,7 +16,7 @@ from trimtab_tuner.fleet.classes import HostClass, held_back, strata_of
 
 class SimulatedHosts(RunStations):
     """Gives every run so many hosts of one class, host0 and on; `simulations` say what happens at those where
-    it is not what the run's own scenario says, and each is a `station`.
+    it is not what the run's own scenario says, and each is a `station`. `made` are those of the last run.
     """
 
     def __init__(
@@ -25,6 +25,7 @@ class SimulatedHosts(RunStations):
         self._runtime = runtime
         self.names = tuple(f"host{number}" for number in range(count))
         self.simulations: dict[str, Simulation] = {}
+        self.made: list[SimulatedStation] = []
         self._station = station
 
     def at(self, name: str) -> Simulation:
@@ -62,7 +63,7 @@ class SimulatedHosts(RunStations):
         """The stations."""
         del run_id
         paths = VarPaths(self._runtime.settings.var)
-        yield [
+        self.made = [
             self._station(
                 _host(name),
                 self._runtime.layout,
@@ -72,6 +73,7 @@ class SimulatedHosts(RunStations):
             )
             for name in self.names
         ]
+        yield list(self.made)
 
     def changes(self, run: records.Run) -> str:
         """None."""
