@@ -3,7 +3,9 @@
 import { defineConfig } from '@hey-api/openapi-ts';
 
 /** Requests with a body that only ask: they touch nothing, and their answers are kept like those of a GET. */
-const ASKING = ['/api/v1/runs/estimate', '/api/v1/runs/told', '/api/v1/affinity/plan'];
+const ASKING = ['estimate', 'told', 'checked']
+  .map((asked) => `/api/v1/runs/${asked}`)
+  .concat('/api/v1/affinity/plan');
 
 export default defineConfig({
   input: './openapi.json',

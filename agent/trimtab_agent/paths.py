@@ -70,6 +70,11 @@ class VarPaths:
         """Trials, and ends of runs, that the database has refused."""
         return self.var / "unwritten"
 
+    @property
+    def uploads(self) -> Path:
+        """Configuration files that were sent through the browser: TARGET/DIGEST/NAME."""
+        return self.var / "uploads"
+
     def log(self, run_id: int) -> Path:
         """Configurations and logs of a run's servers and generators."""
         return self.var / "log" / f"run-{run_id}"

@@ -92,6 +92,11 @@ class AgentSettings(BaseSettings):
         description="Directories of this machine whose files a run started in the browser may have served, "
         "separated by commas: absolute paths. Commands on the machine need no such list.",
     )
+    uploads: bool = Field(
+        default=False,
+        description="Whether a run may be started with a whole configuration file that is sent through the "
+        "browser.",
+    )
     fleet: str = Field(
         default="tls://127.0.0.1:8786",
         description="Scheduler of the fleet, as tls://HOST or tls://HOST:PORT.",

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_db import records
-from trimtab_db.errors import RecordConflictError, RecordNotFoundError
+from trimtab_db.errors import RecordChangedError, RecordConflictError, RecordNotFoundError
+from trimtab_db.notes import notes_version
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.trial import TrialPurpose
 
@@ -258,3 +259,24 @@ def test_notes_and_tags_are_replaced_each_on_its_own(repository, make_run):
     repository.set_run_notes(run_id, notes="with the new kernel", tags=("kernel", "näher"))
     repository.set_run_notes(run_id, tags=("kernel",))
     assert (repository.run(run_id).notes, repository.run(run_id).tags) == ("with the new kernel", ("kernel",))
+
+
+def test_run_says_whether_it_began_with_a_file(repository, make_run):
+    """With it alone, or with it as the new one of two."""
+    make_run(repository)
+    make_run(repository, base={"path": "/etc/a.conf", "text": "", "new": {"path": "/etc/b.conf"}})
+    asked = [repository.began_with(path) for path in ("/etc/a.conf", "/etc/b.conf", "/etc/c.conf")]
+    assert asked == [True, True, False]
+
+
+def test_notes_are_written_over_the_version_that_was_read_and_no_newer_one(repository, make_run):
+    """What somebody else has written meanwhile stays; the archive is no word of theirs."""
+    run_id = make_run(repository).id
+    read = notes_version("", "", ())
+    repository.set_run_notes(run_id, archived=True)
+    repository.set_run_notes(run_id, notes="theirs", if_version=read)
+    with pytest.raises(RecordChangedError, match=f"run {run_id} have been changed"):
+        repository.set_run_notes(run_id, notes="mine", if_version=read)
+    assert repository.run(run_id).notes == "theirs"
+    repository.set_run_notes(run_id, notes="mine", if_version=notes_version("", "theirs", ()))
+    assert repository.run(run_id).notes == "mine"

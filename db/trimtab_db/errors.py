@@ -7,6 +7,7 @@
     ├── DatabaseLockedError       another writer took longer than BUSY_TIMEOUT_S; trying again may work
     ├── SchemaTooNewError         written by a later Trimtab than this one
     ├── RecordNotFoundError       what was asked for is not recorded
+    ├── RecordChangedError        somebody else has changed it since it was read
     ├── LeaseLostError            the lease under which somebody wants to record has ended
     └── RecordConflictError       the key is taken, or the record refers to one that does not exist
 
@@ -67,6 +68,10 @@ class RecordNotFoundError(DatabaseError):
 
 class RecordConflictError(DatabaseError):
     """The record contradicts another one."""
+
+
+class RecordChangedError(DatabaseError):
+    """The record is no longer what whoever wants to change it has read."""
 
 
 class LeaseLostError(DatabaseError):

@@ -18,6 +18,7 @@ from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import DaemonServer, listen
+from trimtab_agent.api.uploads import Uploads
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.fleet.run_stations import RunStations
@@ -99,6 +100,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
         live_servers=settings.live_servers,
         base_files=settings.base_files,
         sites=settings.sites,
+        uploads=Uploads(settings),
         affinity=affinity_service(settings, repository, host_id),
         repository=repository,
         broadcaster=broadcaster,
@@ -179,6 +181,7 @@ def _record_run(
     second_objective: str | None = None,
     host_id: int | None = None,
     directories: int = 2,
+    base: str | None = None,
     **settings: object,
 ) -> records.Run:
     repository = daemon.repository
@@ -193,6 +196,7 @@ def _record_run(
             strategy="coarse-to-fine",
             objective="condensed-area",
             second_objective=second_objective,
+            base={} if base is None else {"path": base, "text": ""},
             space=SPACE.model_dump(mode="json"),
             settings={"ladder_points": 2, **settings},
             seed=1,

@@ -165,6 +165,17 @@ def test_notes_and_tags_are_kept_and_bounded(daemon, recorded_run):
     assert daemon.client.patch("/api/v1/runs/4711", json={"notes": "x"}).status_code == 404
 
 
+def test_notes_that_somebody_else_has_changed_are_not_written_over(daemon, recorded_run):
+    """With If-Match the version that was read is replaced, and no newer one; without it any is."""
+    path = f"/api/v1/runs/{recorded_run.id}"
+    read = {"If-Match": f'"{daemon.client.get(path).json()["notes_version"]}"'}
+    assert daemon.client.patch(path, json={"notes": "theirs"}, headers=read).status_code == 200
+    refused = daemon.client.patch(path, json={"notes": "mine"}, headers=read)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (412, "changed-meanwhile")
+    assert daemon.client.get(path).json()["notes"] == "theirs"
+    assert daemon.client.patch(path, json={"notes": "mine"}).json()["notes"] == "mine"
+
+
 def test_trial_says_where_it_exceeded_the_thresholds_of_its_run(daemon, recorded_run):
     """Every violation, not only the worst."""
     trial = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/trials/1").json()
@@ -380,6 +391,21 @@ def test_deleted_run_leaves_neither_records_nor_files(daemon, record_run):
     assert var.exports(stays.id).exists()
     (kept,) = daemon.repository.counter_samples(gone.host_id, taken_at, taken_at)
     assert kept.run_id is None, "samples are the machine's"
+
+
+def test_file_that_was_sent_goes_with_the_last_run_that_began_with_it(daemon, record_run, tmp_path):
+    """A file of the user's own stays, even where its path only passes the folder of those that were sent."""
+    folder = daemon.context.service.paths.uploads.resolve()
+    sent, own = folder / "core" / "0123456789abcdef" / "own.conf", tmp_path / "own.conf"
+    sent.parent.mkdir(parents=True)
+    runs = [record_run(base=str(path)).id for path in (sent, sent, own, folder / "core" / ".." / "own.conf")]
+    for path in (sent, own):
+        path.write_text("workers = 2\n")
+    for run, left in zip(runs, (True, False, False, False), strict=True):
+        assert daemon.client.delete(f"/api/v1/runs/{run}").status_code == 204
+        assert sent.exists() is left
+    assert own.exists()
+    assert folder.exists()
 
 
 def test_run_that_is_going_on_is_not_deleted(daemon, recorded_run):

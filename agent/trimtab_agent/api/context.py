@@ -9,6 +9,7 @@ from trimtab_db import Repository
 
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
+from trimtab_agent.api.uploads import Uploads
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.live.service import LiveService
@@ -24,7 +25,8 @@ class Context:
     """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end.
 
     `live_servers` are those that the API may attach to, `base_files` the files of the host that a run started
-    in the browser may begin with, `sites` the directories whose files it may have served.
+    in the browser may begin with, `sites` the directories whose files it may have served, `uploads` the files
+    that were sent through it.
     """
 
     settings: AgentSettings
@@ -33,6 +35,7 @@ class Context:
     live_servers: tuple[str, ...]
     base_files: tuple[str, ...]
     sites: tuple[str, ...]
+    uploads: Uploads
     affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster

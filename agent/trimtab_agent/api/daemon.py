@@ -12,6 +12,7 @@ from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.local import listen_locally, only_daemon
 from trimtab_agent.api.serve import listen, serve
+from trimtab_agent.api.uploads import Uploads
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import AgentSettings
@@ -41,6 +42,7 @@ def run_daemon(settings: AgentSettings) -> None:
                 live_servers=settings.live_servers,
                 base_files=settings.base_files,
                 sites=settings.sites,
+                uploads=Uploads(settings),
                 affinity=runtime.affinity,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,

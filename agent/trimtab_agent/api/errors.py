@@ -39,6 +39,7 @@ STATUS_OF_AGENT_ERROR: Mapping[type[agent.TrimtabError], int] = {
 STATUS_OF_DATABASE_ERROR: Mapping[type[database.DatabaseError], tuple[int, str]] = {
     database.RecordNotFoundError: (404, "not-found"),
     database.RecordConflictError: (409, "record-conflict"),
+    database.RecordChangedError: (412, "changed-meanwhile"),
     database.LeaseLostError: (409, "lease-lost"),
     database.DatabaseLockedError: (503, "database-locked"),
     database.DatabaseReadOnlyError: (503, "database-read-only"),

@@ -118,7 +118,8 @@ class TargetReply(Named):
 
     It takes the workloads of its `protocol`, and `workload` where none is asked for. `file` is what it is
     usually run with here; null where there is no such file. `base_files` are the files of the host that a run
-    started in the browser may begin with (`TRIMTAB_BASE_FILES`).
+    started in the browser may begin with (`TRIMTAB_BASE_FILES`); `uploads` is the folder of those that were
+    sent through it, null where none are taken (`TRIMTAB_UPLOADS`).
     """
 
     missing: str
@@ -126,6 +127,13 @@ class TargetReply(Named):
     workload: str
     file: UsualFile | None
     base_files: tuple[str, ...]
+    uploads: str | None
+
+
+class SentFile(Reply):
+    """Where a configuration file lies that was sent: what a run that begins with it names as its `base`."""
+
+    path: str
 
 
 class ConfigurationText(BaseModel):
@@ -300,8 +308,10 @@ class RunDetail(RunSummary):
 
     Where `loop` is `closed`, numbers of connections take the place of rates in it and in all measurements.
     `base` is where the user's own configuration file lies that the run began with, if it did with one.
+    `notes_version` is another one whenever its name, notes or tags are; for `If-Match` of their next change.
     """
 
+    notes_version: str
     base: str | None
     workload_parameters: dict[str, Any]
     loop: Loop

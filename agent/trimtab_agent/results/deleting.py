@@ -1,4 +1,4 @@
-"""Deleting a run: its records, and what it has left under `var`."""
+"""Deleting a run: its records, and what it has left under `var`; and files that were sent for it."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,13 +14,14 @@ from trimtab_agent.paths import VarPaths
 
 
 def delete_run(repository: Repository, run_id: int, paths: VarPaths, machine_lock: Path) -> None:
-    """Deletes a run with its trials, logs and exported files.
+    """Deletes a run with its trials, logs, exported files, and files that were sent for it alone.
 
     The files go first: what a crash leaves behind is a run that can be deleted again, and not files that a
     later run of the same number would find. Raises RecordNotFoundError, RunGoingOn also while one of its
     trials is measured again, HostError.
     """
-    if repository.run(run_id).state is RunState.RUNNING:
+    run = repository.run(run_id)
+    if run.state is RunState.RUNNING:
         raise RunGoingOn(run_id)
     with _not_measured(run_id, paths, machine_lock):
         for directory in (paths.exports(run_id), paths.log(run_id)):
@@ -28,6 +29,20 @@ def delete_run(repository: Repository, run_id: int, paths: VarPaths, machine_loc
         for path in paths.unwritten.glob(f"run-{run_id}-*.json"):
             path.unlink(missing_ok=True)
         repository.delete_run(run_id)
+        for file in (run.base, run.base.get("new")):
+            if file:
+                delete_upload(repository, file["path"], paths)
+
+
+def delete_upload(repository: Repository, path: str, paths: VarPaths) -> None:
+    """Deletes a configuration file that was sent through the browser, unless a run began with it.
+
+    What lies elsewhere is the user's, and stays.
+    """
+    place = Path(path).parent
+    sent = ".." not in place.parts and place.parent.parent == paths.uploads.resolve()
+    if sent and not repository.began_with(path):
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @contextmanager

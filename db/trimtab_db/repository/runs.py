@@ -6,14 +6,15 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select, true, update
+from sqlalchemy import delete, func, or_, select, true, update
 from sqlalchemy.orm import Session
 from trimtab_trials.host import Host
 from trimtab_trials.trial import Trial, TrialPurpose
 
 from trimtab_db import models, records
-from trimtab_db.errors import RecordNotFoundError
+from trimtab_db.errors import RecordChangedError, RecordNotFoundError
 from trimtab_db.fleet_models import Booking, Station
+from trimtab_db.notes import notes_version
 from trimtab_db.records import RunPhase, RunState
 from trimtab_db.repository.base import (
     RepositoryPart,
@@ -210,10 +211,19 @@ class RunRepository(RepositoryPart):
         archived: bool | None = None,
         notes: str | None = None,
         tags: Sequence[str] | None = None,
+        if_version: str | None = None,
     ) -> None:
-        """Replace what its user says of the run; None leaves it as it is. Raises `RecordNotFoundError`."""
+        """Replace what its user says of the run; None leaves it as it is.
+
+        Raises `RecordNotFoundError`, and `RecordChangedError` where its words have another `notes_version`
+        than `if_version`.
+        """
         with self.database.writing() as session:
-            row = _run_row(session, run_id)
+            row = _run_row(session, run_id, locked=if_version is not None)
+            if if_version not in (None, notes_version(row.name, row.notes, row.tags)):
+                raise RecordChangedError(
+                    f"The name, notes or tags of run {run_id} have been changed meanwhile."
+                )
             if name is not None:
                 row.name = name
             if archived is not None:
@@ -240,6 +250,15 @@ class RunRepository(RepositoryPart):
                 known = (session.scalar(trials), session.scalar(events))
                 row.finished_at = max([row.started_at, *(at for at in known if at is not None)])
             return tuple(row.id for row in rows)
+
+    def began_with(self, path: str) -> bool:
+        """Whether a run began with the user's own configuration file at this path."""
+        named = [file["path"].as_string() for file in (models.Run.base, models.Run.base["new"])]
+        with self.database.reading() as session:
+            return (
+                session.scalar(select(models.Run.id).where(or_(*(name == path for name in named))))
+                is not None
+            )
 
     def delete_run(self, run_id: int) -> None:
         """Forget a run with its trials, bookings, events and exports; raises `RecordNotFoundError`.
@@ -304,8 +323,8 @@ def _running(host_id: int) -> Select[models.Run]:
     )
 
 
-def _run_row(session: Session, run_id: int) -> models.Run:
-    row = session.get(models.Run, run_id)
+def _run_row(session: Session, run_id: int, *, locked: bool = False) -> models.Run:
+    row = session.get(models.Run, run_id, with_for_update=locked)
     if row is None:
         raise _no_run(run_id)
     return row

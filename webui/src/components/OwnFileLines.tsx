@@ -1,9 +1,11 @@
-// What the run does with the user's own file, line by line, before it is started.
+// What the run does with the user's own file, line by line, before it is started: what `trimtab tune --dry-run` says in
+// a terminal.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Line, RunSpec } from '../api/generated';
 import { tellOfOwnFileOptions } from '../api/generated/@tanstack/react-query.gen';
 import { formatCount } from '../maths/format';
+import { KnobChips } from './KnobChips';
 import { Loadable } from './Loadable';
 import classes from './OwnFileLines.module.css';
 
@@ -19,7 +21,9 @@ const KINDS: Record<Line['kind'], { title: string; open: boolean }> = {
   changed: { title: 'In what the measured file differs from yours', open: false },
 };
 
+/** Of the run that is started with `spec`, which names a file that the browser may name. */
 export function OwnFileLines({ spec }: { spec: RunSpec }) {
+  // While another run with the same file is asked about, the last answer stays.
   const report = useQuery({
     ...tellOfOwnFileOptions({ body: spec }),
     placeholderData: keepPreviousData,
@@ -27,8 +31,12 @@ export function OwnFileLines({ spec }: { spec: RunSpec }) {
   });
   return (
     <Loadable query={report} what="What the run does with your file" height={90}>
-      {({ lines }) => (
-        <div>
+      {({ includes, tuned, lines }) => (
+        <div className={classes.lines}>
+          <p>
+            Tuned, each with the value that it has now: <KnobChips of={tuned} />
+          </p>
+          {includes.length > 0 && <p>{`It is measured with what it includes: ${includes.join(', ')}.`}</p>}
           {Object.entries(KINDS).map(([kind, { title, open }]) => (
             <LinesOfKind
               key={kind}

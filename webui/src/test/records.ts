@@ -303,6 +303,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     name: '',
     archived: false,
     notes: '',
+    notes_version: 'none yet',
     tags: [],
     created_at: '2026-11-21T10:00:00Z',
     started_at: '2026-11-21T10:00:00Z',
@@ -347,6 +348,7 @@ export const target = (name: string, change: Partial<TargetReply> = {}): TargetR
   workload: 'specweb99',
   file: null,
   base_files: [],
+  uploads: null,
   ...change,
 });
 

@@ -1,9 +1,9 @@
 """What can be chosen for a run: presets, targets and their spaces, workloads, strategies, objectives."""
 
 from functools import cache
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Body, Query
 from starlette.exceptions import HTTPException
 from trimtab_tuner.judging.score import Objective
 from trimtab_tuner.judging.second_objective import P999, RSS
@@ -26,12 +26,14 @@ from trimtab_agent.api.schemas import (
     ConfigurationText,
     ConfigurationValues,
     Named,
+    SentFile,
     TargetReply,
     WorkloadReply,
 )
 from trimtab_agent.base_file import usual_file
 from trimtab_agent.checked_file import CheckedFile, usual_file_checked
 from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.results.deleting import delete_upload
 from trimtab_agent.station.site import require_conditions
 from trimtab_agent.study.own_file_report import of_text
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
@@ -76,6 +78,7 @@ def _target(target: Target, context: Context) -> dict[str, object]:
         "workload": DEFAULT_WORKLOADS[target.protocol],
         "file": usual_file(target, len(context.layout.server)),
         "base_files": context.base_files,
+        "uploads": context.uploads.folder(target),
     }
 
 
@@ -119,6 +122,33 @@ def read_values(name: str, body: ConfigurationText, context: ContextDep) -> Conf
     except RenderError as error:
         raise SpecError("text", str(error)) from error
     return ConfigurationValues(values=values, told=of_text(target, body.text, target.space(cpus=cpus)))
+
+
+@router.post("/targets/{name}/files", status_code=201)
+def send_file(
+    name: str,
+    content: Annotated[bytes, Body(media_type="application/octet-stream")],
+    context: ContextDep,
+    called: Annotated[str, Query(max_length=255, description="The file's name.")] = "",
+    replaces: Annotated[
+        str | None,
+        Query(
+            max_length=4096, description="The `path` of one sent before, which goes if no run began with it."
+        ),
+    ] = None,
+) -> SentFile:
+    """Keeps a whole configuration file, with which a run may then begin by the path that is answered.
+
+    422 for a file that includes others, starts programs, loads code or hands requests on, and where the
+    operator does not allow it (`TRIMTAB_UPLOADS`). It has at most 1 MiB.
+    """
+    if name not in TARGETS:
+        raise HTTPException(404)
+    target = TARGETS[name]
+    path = context.uploads.take(target, called, content)
+    if replaces not in (None, path) and context.uploads.has(target, replaces):
+        delete_upload(context.repository, replaces, context.service.paths)
+    return SentFile(path=path)
 
 
 @router.get("/workloads")

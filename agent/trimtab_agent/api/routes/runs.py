@@ -3,10 +3,12 @@
 from pathlib import Path as FilePath
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from trimtab_db import records
+from trimtab_db.notes import notes_version
 from trimtab_tuner.presets import Estimate
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.telling.performance import Performance
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.workloads.parameters import clients_of
@@ -15,6 +17,7 @@ from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.local import is_local
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
 from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
+from trimtab_agent.checked_file import CheckedFile, checked
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.html import run_html
@@ -42,6 +45,15 @@ def tell_of_own_file(spec: RunSpec, context: ContextDep, request: Request) -> Ow
     return context.service.told(_within_reach(spec, context, request))
 
 
+@router.post("/checked")
+def check_own_file(spec: RunSpec, context: ContextDep, request: Request) -> CheckedFile:
+    """What in the user's own file of such a run contradicts this machine, without a load."""
+    asked = _within_reach(spec, context, request)
+    if asked.base is None or asked.target not in TARGETS:
+        raise SpecError("base", "base: expected your own configuration file of a target, to check it")
+    return CheckedFile(path=asked.base, found=checked(TARGETS[asked.target], FilePath(asked.base)))
+
+
 @router.post("", status_code=201)
 def start_run(spec: RunSpec, context: ContextDep, request: Request) -> RunDetail:
     """Starts a run; 409 while another one is going on, 422 if the specification makes no sense."""
@@ -51,8 +63,9 @@ def start_run(spec: RunSpec, context: ContextDep, request: Request) -> RunDetail
 def _within_reach(spec: RunSpec, context: Context, request: Request) -> RunSpec:
     """The specification, unless it names a file of the host that a browser may neither have read nor run.
 
-    It may name those that the operator lists (`TRIMTAB_BASE_FILES`, `TRIMTAB_SITES`), by exactly that path;
-    the user's own commands may name any. Where those were called, the daemon does not know.
+    It may name those that the operator lists (`TRIMTAB_BASE_FILES`, `TRIMTAB_SITES`), by exactly that path,
+    and the files that it has sent; the user's own commands may name any. Where those were called, the daemon
+    does not know.
     """
     if spec.site is not None and not is_local(request.scope) and spec.site not in context.sites:
         raise SpecError(
@@ -60,10 +73,12 @@ def _within_reach(spec: RunSpec, context: Context, request: Request) -> RunSpec:
             "site: your own files are served in a run that is started on the command line, trimtab tune "
             "--base FILE --site DIR; in the browser only those of a directory that TRIMTAB_SITES lists",
         )
+    target = TARGETS.get(spec.target)
     for field, path in (("base", spec.base), ("new_base", spec.new_base)):
         if path is None:
             continue
-        if not is_local(request.scope) and path not in context.base_files:
+        sent = target is not None and context.uploads.has(target, path)
+        if not is_local(request.scope) and path not in context.base_files and not sent:
             raise SpecError(
                 field,
                 f"{field}: a run with your own file is started on the command line, "
@@ -132,9 +147,20 @@ def delete_run(run_id: RunId, context: ContextDep) -> None:
 
 
 @router.patch("/{run_id}")
-def note_run(run_id: RunId, body: RunNotes, context: ContextDep) -> RunDetail:
-    """Replaces the name, notes and tags that its user has given a run; puts it into the archive or back."""
-    context.repository.set_run_notes(run_id, **body.model_dump())
+def note_run(
+    run_id: RunId,
+    body: RunNotes,
+    context: ContextDep,
+    if_match: Annotated[
+        str | None, Header(description="The `notes_version` that was read, in quotation marks.")
+    ] = None,
+) -> RunDetail:
+    """Replaces the name, notes and tags that its user has given a run; puts it into the archive or back.
+
+    412 with the code `changed-meanwhile` where they are no longer the version of `If-Match`.
+    """
+    version = None if if_match is None or if_match == "*" else if_match.strip().strip('"')
+    context.repository.set_run_notes(run_id, **body.model_dump(), if_version=version)
     return _detail(context, run_id)
 
 
@@ -216,6 +242,7 @@ def _detail(context: Context, run_id: int) -> RunDetail:
         {
             **_summary(summary),
             "loop": clients_of(summary.run.workload_parameters).loop,
+            "notes_version": notes_version(summary.run.name, summary.run.notes, summary.run.tags),
             "base": summary.run.base.get("path"),
             "progress": progress if going_on else None,
         }

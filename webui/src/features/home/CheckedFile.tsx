@@ -1,8 +1,8 @@
 // What in the server's usual file contradicts this machine: the same as `trimtab check FILE`.
 
 import { useQuery } from '@tanstack/react-query';
-import type { Contradiction } from '../../api/generated';
 import { checkUsualFileOptions, getTargetsOptions } from '../../api/generated/@tanstack/react-query.gen';
+import { Findings } from '../../components/Findings';
 import { Loadable } from '../../components/Loadable';
 import { Panel } from '../../components/Panel';
 import classes from './HomePage.module.css';
@@ -21,17 +21,9 @@ function Check({ name, path }: { name: string; path: string }) {
   return (
     <Panel title="Your file on this machine" description={<code>{path}</code>}>
       <Loadable query={query} what="The check of the file" height={64}>
-        {({ found = [], trouble }) => (
+        {(checked) => (
           <>
-            {trouble && <p className={classes.said}>{trouble}</p>}
-            {!trouble && found.length === 0 && (
-              <p className={classes.said}>Nothing in it contradicts this machine.</p>
-            )}
-            <ul className={classes.findings}>
-              {found.map((each) => (
-                <Finding key={`${each.rule} ${each.file} ${each.line}`} found={each} />
-              ))}
-            </ul>
+            <Findings of={checked} />
             <p className={classes.hint}>
               In a terminal: <code>trimtab check {path}</code>
             </p>
@@ -39,21 +31,5 @@ function Check({ name, path }: { name: string; path: string }) {
         )}
       </Loadable>
     </Panel>
-  );
-}
-
-function Finding({
-  found: { severity, sentence, evidence, suggestion, file, line },
-}: {
-  found: Contradiction;
-}) {
-  return (
-    <li>
-      <strong>{severity}</strong> <code>{line === null ? file : `${file}:${line}`}</code>
-      <p>{sentence}</p>
-      <p className={classes.hint}>
-        {evidence.join('; ')} · {suggestion}
-      </p>
-    </li>
   );
 }

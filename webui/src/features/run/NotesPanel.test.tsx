@@ -17,12 +17,20 @@ function Page() {
 }
 
 let stored: RunDetail;
+const store = (words: RunNotes) => {
+  stored = { ...stored, ...words, notes_version: `${words.name}, ${words.notes}` } as RunDetail;
+};
 beforeEach(() => {
-  stored = run({ state: 'finished', notes: 'mine', tags: [] });
+  stored = run({ state: 'finished', notes: 'mine', tags: [], notes_version: 'mine' });
   api.use(
     http.get(url('/runs/7'), () => HttpResponse.json(stored)),
     http.patch(url('/runs/7'), async ({ request }) => {
-      stored = { ...stored, ...((await request.json()) as RunNotes) } as RunDetail;
+      if (request.headers.get('If-Match') !== `"${stored.notes_version}"`)
+        return HttpResponse.json(
+          { error: { code: 'changed-meanwhile', message: 'They have been changed.', field: null } },
+          { status: 412 },
+        );
+      store((await request.json()) as RunNotes);
       return HttpResponse.json(stored);
     }),
   );
@@ -33,7 +41,7 @@ async function open(theirs?: string) {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 60_000 } } });
   client.setQueryData(runKey, stored);
   const { router } = await renderInApp(<Page />, client);
-  if (theirs !== undefined) stored = { ...stored, notes: theirs };
+  if (theirs !== undefined) store({ notes: theirs });
   return { client, router, field: await screen.findByRole('textbox', { name: 'Notes' }) };
 }
 
@@ -74,7 +82,7 @@ it('takes the newer notes when asked to, and by itself where nothing has been wr
   await save();
   await userEvent.click(await screen.findByRole('button', { name: 'Take the newer ones' }));
   expect(field).toHaveValue('theirs');
-  stored = { ...stored, notes: 'newest' };
+  store({ notes: 'newest' });
   await client.invalidateQueries();
   await screen.findByDisplayValue('newest');
   expect(screen.queryByRole('alert')).toBeNull();

@@ -30,15 +30,15 @@ function tagTrouble(tags: readonly string[]): string | undefined {
   return tags.map((tag) => tooLong(`The tag “${tag}”`, tag, MOST_IN_TAG)).find(Boolean);
 }
 
-export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail }) {
+export function NotesPanel({ run: { id, name, notes, tags, notes_version } }: { run: RunDetail }) {
   const stored: Written = { name, notes, tags };
-  /** What the form began with. */
-  const [known, setKnown] = useState(stored);
+  /** What the form began with, and its version. */
+  const [known, setKnown] = useState({ ...stored, version: notes_version });
   const [form, setForm] = useState(stored);
   const save = useNotes(id);
   const changed = !sameWords(form, known);
   const take = (form: Written) => {
-    setKnown(stored);
+    setKnown({ ...stored, version: notes_version });
     setForm(form);
     save.reset();
   };
@@ -54,7 +54,7 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
   });
   const behind = !sameWords(stored, known);
   if (behind && (!changed || sameWords(form, stored))) {
-    setKnown(stored);
+    setKnown({ ...stored, version: notes_version });
     setForm(stored);
   }
   return (
@@ -63,7 +63,7 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
         className={classes.notes}
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate({ ...form, known });
+          save.mutate({ ...form, version: known.version });
         }}
       >
         <TextInput

@@ -74,7 +74,7 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
           target={catalogue.targets.find(({ name }) => name === form.target)}
           own={form.own}
           base={form.base}
-          error={errorOf('defaults')}
+          error={errorOf('defaults') ?? errorOf('base')}
           onOwn={onOwn}
           onBase={(base) => onChange({ base })}
         />

@@ -1,15 +1,16 @@
 // A user's own configuration file, in one field: its text, whose values become the defaults that the gain is measured
-// over; or its path, with which a terminal tunes the whole file.
+// over; or its path, with which the whole file is tuned: here where the daemon lists it, or takes files that are sent
+// and was sent it, else in a terminal.
 
 import { Button, FileButton, Textarea } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { TargetReply } from '../../api/generated';
-import { readValuesMutation } from '../../api/generated/@tanstack/react-query.gen';
+import { readValuesMutation, sendFileMutation } from '../../api/generated/@tanstack/react-query.gen';
 import { KnobChips } from '../../components/KnobChips';
 import classes from './Tune.module.css';
-import { NO_OWN_VALUES, type OwnValues, WRAPPER_ORDER } from './tuneForm';
+import { isWithinReach, NO_OWN_VALUES, type OwnValues, WRAPPER_ORDER } from './tuneForm';
 
 interface OwnFileProps {
   target: TargetReply | undefined;
@@ -25,9 +26,21 @@ interface OwnFileProps {
 /** A line that is a path and no setting. */
 const PATH = /^\s*\/\S+\s*$/;
 
+/** What becomes of what stands in the field. */
+function describe(target: TargetReply | undefined, base: string, isPath: boolean): string {
+  if (target && isWithinReach(target, base))
+    return 'Trimtab measures the whole file with what it includes, and hands it back with the changes.';
+  if (isPath)
+    return 'Trimtab measures the whole file with what it includes, and hands it back with the changes. A browser may not name files of this machine: start the run with the command on this page, or list the file in TRIMTAB_BASE_FILES of the daemon.';
+  if (!target?.uploads)
+    return 'Paste it, choose it, or write its path. Of its text the values become the defaults, so the gain is measured over them; with a path, the whole file is tuned.';
+  return 'Choose it, and the whole file is tuned, if it includes no others; or write its path. Of a text that is pasted the values become the defaults, so the gain is measured over them.';
+}
+
 export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProps) {
   const [text, setText] = useState(base);
   const read = useMutation(readValuesMutation());
+  const send = useMutation(sendFileMutation());
   const told = [...new Set(read.data?.told)];
   const taken = Object.keys(own.values).length;
   const isPath = PATH.test(text);
@@ -35,6 +48,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const write = (content: string) => {
     setText(content);
     read.reset();
+    send.reset();
     onBase(PATH.test(content) ? content.trim() : '');
   };
   const take = (file: string, content: string) =>
@@ -46,25 +60,28 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
     if (file === null) return;
     const content = await file.text();
     write(content);
-    take(file.name, content);
+    if (!target?.uploads) take(file.name, content);
+    else
+      send.mutate(
+        {
+          path: { name: target.name },
+          query: { called: file.name, ...(base && { replaces: base }) },
+          body: file,
+        },
+        { onSuccess: ({ path }) => write(path) },
+      );
   };
   return (
     <div className={classes.own}>
       <Textarea
         label="Your own configuration file"
         inputWrapperOrder={WRAPPER_ORDER}
-        description={
-          target?.base_files.includes(base)
-            ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes.'
-            : isPath
-              ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes. A browser may not name files of this machine: start the run with the command on this page, or list the file in TRIMTAB_BASE_FILES of the daemon.'
-              : 'Paste it, choose it, or write its path. Of its text the values become the defaults, so the gain is measured over them; with a path, the whole file is tuned.'
-        }
+        description={describe(target, base, isPath)}
         placeholder={target?.file?.path ?? ''}
         rows={3}
         spellCheck={false}
         value={text}
-        error={read.error?.message ?? error}
+        error={send.error?.message ?? read.error?.message ?? error}
         onChange={(event) => write(event.currentTarget.value)}
       />
       <div className={classes.ownActions}>
@@ -74,6 +91,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
               {...props}
               size="xs"
               variant="default"
+              loading={send.isPending}
               leftSection={<IconFileUpload size={15} aria-hidden />}
             >
               Choose a file

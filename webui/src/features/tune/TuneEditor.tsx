@@ -7,7 +7,6 @@ import { ApiError } from '../../api/errors';
 import type { Preset, Space } from '../../api/generated';
 import { useEstimate } from '../../api/useEstimate';
 import { Message } from '../../components/Message';
-import { OwnFileLines } from '../../components/OwnFileLines';
 import { Panel } from '../../components/Panel';
 import { searches } from '../../maths/presets';
 import { AdvancedSettings } from './AdvancedSettings';
@@ -17,10 +16,12 @@ import { FleetFields } from './FleetFields';
 import { KnobRow } from './KnobRow';
 import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import { NumberEntry } from './NumberEntry';
+import { OwnFileReport } from './OwnFileReport';
 import classes from './Tune.module.css';
 import {
   capacitySpec,
   concerns,
+  isWithinReach,
   type KnobForm,
   type OwnValues,
   refusedCondition,
@@ -62,7 +63,7 @@ export function TuneEditor({
   onChange,
 }: TuneEditorProps) {
   const target = catalogue.targets.find(({ name }) => name === form.target);
-  const inBrowser = target?.base_files.includes(form.base) ?? false;
+  const inBrowser = target !== undefined && isWithinReach(target, form.base);
   const asked = useMemo(() => {
     const spec = runSpec(form, preset, space, inBrowser);
     return { spec, capacity: capacitySpec(spec, preset) };
@@ -107,13 +108,8 @@ export function TuneEditor({
           onOwn={onOwn}
           onChange={onChange}
         />
-        {inBrowser && settled.spec.base && (
-          <Panel
-            title="Your file in this run"
-            description="Only the server's own check is asked; nothing is started. PORT and DIRECTORY are those of a trial."
-          >
-            <OwnFileLines spec={settled.spec} />
-          </Panel>
+        {inBrowser && settled.spec.base === form.base && (
+          <OwnFileReport key={form.base} spec={settled.spec} />
         )}
         <FleetFields form={form} errorOf={errorOf} onChange={onChange} />
         <Panel

@@ -1,3 +1,4 @@
+import { File as NodeFile } from 'node:buffer';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import {
@@ -29,6 +30,7 @@ beforeEach(() => {
         protocol: 'http',
         workload: 'specweb99',
         base_files: ['/srv/listed.conf'],
+        uploads: null,
       },
       {
         name: 'mariadb',
@@ -37,6 +39,7 @@ beforeEach(() => {
         workload: 'shop',
         file: { path: '/etc/mysql/my.cnf', values: { workers: 3 }, trouble: '' },
         base_files: [],
+        uploads: '/var/lib/trimtab/uploads/mariadb',
       },
     ],
     '/workloads': [
@@ -240,7 +243,7 @@ it('a run with a file that the operator lists is started here', async () => {
     http.post(url('/runs/told'), () =>
       HttpResponse.json({
         file: '/srv/listed.conf',
-        includes: [],
+        includes: ['/srv/b.conf'],
         tuned: { workers: 2 },
         lines: [
           { kind: 'changed', text: 'pid is the instance’s own', file: '', line: 0 },
@@ -248,6 +251,9 @@ it('a run with a file that the operator lists is started here', async () => {
           { kind: 'missing', text: 'proxy_pass app:80: nobody listens', file: '/srv/listed.conf', line: 7 },
         ],
       }),
+    ),
+    http.post(url('/runs/checked'), () =>
+      HttpResponse.json({ path: '/srv/listed.conf', found: [], trouble: '' }),
     ),
   );
   await open();
@@ -261,6 +267,53 @@ it('a run with a file that the operator lists is started here', async () => {
   await expect
     .poll(() => estimated)
     .toContainEqual(expect.objectContaining({ preset: 'quick', base: '/srv/listed.conf' }));
+  expect(await screen.findByText('It is measured with what it includes: /srv/b.conf.')).toBeVisible();
+});
+
+it('a whole file is sent, told of line by line, and begins the run', async () => {
+  const [sent, started]: [string[], unknown[]] = [[], []];
+  const path = '/var/lib/trimtab/uploads/mariadb/0123456789abcdef/own.cnf';
+  api.use(
+    http.post(url('/targets/mariadb/files'), async ({ request }) => {
+      const text = await request.text();
+      sent.push(`${new URL(request.url).searchParams.get('called')}: ${text}`);
+      return text.includes('include')
+        ? HttpResponse.json(
+            { error: { code: 'bad-specification', message: 'own.cnf includes b.cnf', field: 'base' } },
+            { status: 422 },
+          )
+        : HttpResponse.json({ path }, { status: 201 });
+    }),
+    http.post(url('/runs/told'), () =>
+      HttpResponse.json({
+        file: path,
+        includes: [],
+        tuned: { workers: 3 },
+        lines: [{ kind: 'changed', text: 'listen 80 at 127.77.0.1:PORT', file: '', line: 0 }],
+      }),
+    ),
+    http.post(url('/runs/checked'), () => HttpResponse.json({ path, found: [], trouble: '' })),
+    http.post(url('/runs'), async ({ request }) => {
+      started.push(await request.json());
+      return HttpResponse.json(run(), { status: 201 });
+    }),
+  );
+  await open(undefined, 'mariadb');
+  const input = document.querySelector('input[type=file]') as HTMLInputElement;
+  // Not jsdom's, of which fetch sends the name of its type.
+  const own = (text: string) => new NodeFile([text], 'own.cnf') as unknown as File;
+  await userEvent.upload(input, own('include b.cnf'));
+  await waitFor(() => expect(sent).toEqual(['own.cnf: include b.cnf']));
+  expect(await screen.findByText('own.cnf includes b.cnf')).toBeVisible();
+  await userEvent.upload(input, own('workers = 3'));
+  await userEvent.click(await screen.findByText('In what the measured file differs from yours (1)'));
+  expect(sent).toEqual(['own.cnf: include b.cnf', 'own.cnf: workers = 3']);
+  expect(screen.getByText('listen 80 at 127.77.0.1:PORT')).toBeVisible();
+  expect(await screen.findByText('Nothing in it contradicts this machine.')).toBeVisible();
+  const start = screen.getByRole('button', { name: 'Start the run' });
+  await waitFor(() => expect(start).toBeEnabled());
+  await userEvent.click(start);
+  await waitFor(() => expect(started).toMatchObject([{ target: 'mariadb', base: path }]));
 });
 
 it('choices have their plain names first', async () => {

@@ -4,7 +4,15 @@
 // its user decided, and a daemon with better defaults uses them. Only the climb for the capacity, whose preset is
 // another one than the form shows, says all that it has to share with it.
 
-import type { ConditionsReply, Knob, KnobSpec, Preset, RunSpec, Space } from '../../api/generated';
+import type {
+  ConditionsReply,
+  Knob,
+  KnobSpec,
+  Preset,
+  RunSpec,
+  Space,
+  TargetReply,
+} from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
 import { CAPACITY } from '../../maths/presets';
 import type { SettingName, SwitchName, ThresholdName } from './settingFields';
@@ -53,7 +61,7 @@ export const NO_OWN_VALUES: OwnValues = { file: '', values: {} };
 export interface TuneForm {
   preset: string;
   target: string;
-  /** Path of the user's own configuration file; only the command line may name one. */
+  /** Path of the user's own configuration file; a browser may name few (`isWithinReach`). */
   base: string;
   own: OwnValues;
   /** Whether the kernel is tuned as well. */
@@ -289,6 +297,10 @@ export function capacitySpec({ settings = {}, ...spec }: RunSpec, preset: Preset
   const known = [...shown, ...changed].filter(([, value]) => value !== undefined);
   return { ...measured, preset: CAPACITY, settings: Object.fromEntries(known) };
 }
+
+/** Whether a run with the file at this path may be started in the browser: it is listed there, or was sent from here. */
+export const isWithinReach = ({ base_files, uploads }: TargetReply, path: string): boolean =>
+  base_files.includes(path) || (uploads !== null && path.startsWith(`${uploads}/`));
 
 /** Why this machine cannot make one of the conditions chosen; null when it can make them all. */
 export function refusedCondition(known: ConditionsReply, chosen: Conditions): string | null {

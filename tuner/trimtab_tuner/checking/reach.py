@@ -1,0 +1,97 @@
+"""What of a server's file reaches beyond it: files it includes, code it runs, machines it asks.
+
+For a file that somebody sends over the network and that is to be measured as it is: its settings are welcome,
+and nothing that they could bring along. The names are those of the servers' documentation.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from trimtab_tuner.checking.statements import Statement, read
+from trimtab_tuner.targets.base import Target
+
+_STANDARD_MODULES = re.compile(r"(/usr/lib/apache2/)?modules/mod_\w+\.so")
+_HANDLERS = re.compile(r"cgi-script|application/x-httpd-.*|proxy:.*|.*php.*|server-parsed", re.IGNORECASE)
+_OTHER_HANDLER = re.compile(r"\[(.*,)?\s*((h|handler)=|(t|type)=application/x-httpd-).*\]", re.IGNORECASE)
+_PROGRAM = re.compile(r"\||exec:|prg:")
+_PROXYING = re.compile(r"\[(.*,)?\s*(p|proxy)\s*(,.*)?\]", re.IGNORECASE)
+
+# Programs that are started, and code that is loaded or interpreted.
+_RUNS = {
+    "core": re.compile(r"(?!)"),
+    "nginx": re.compile(r"load_module|env|perl\w*|js_\w+|\w+_by_lua\w*|lua_\w+|ssl_engine|passenger\w*"),
+    "apache": re.compile(
+        r"loadfile|scriptalias\w*|action|script|perl\w*|lua\w+|wsgi\w+|passenger\w+|fcgid\w+|suexec\w+|"
+        r"extfilterdefine|rewritemap|php_\w+|use|macro|.*\$\{.*|sec\w+|defineexternal\w+|addexternal\w+"
+    ),
+    "lighttpd": re.compile(r"(cgi|fastcgi|scgi|magnet|cml|ssi|rrdtool)\..+"),
+    "h2o": re.compile(r"fastcgi\..+|mruby\..+|ocsp-update-cmd"),
+}
+# Machines, and other servers of this one, that are asked.
+_ASKS = {
+    "core": re.compile(r"(?!)"),
+    "nginx": re.compile(r"\w+_pass|auth_http|resolver|ssl_stapling|ssl_ocsp"),
+    "apache": re.compile(
+        r"proxy\w*|balancermember|sslusestapling|sslocspenable|authldap\w*|dbd\w+|md\w+|jk\w+|"
+        r"authnz\w+"
+    ),
+    "lighttpd": re.compile(r"(proxy|sockproxy|wstunnel|ajp13|vhostdb|mysql-vhost)\..+"),
+    "h2o": re.compile(r"proxy\.(reverse\.url|connect)|redis"),
+}
+# Files that clients may write.
+_TAKES = {
+    "nginx": re.compile(r"dav_\w+"),
+    "apache": re.compile(r"dav"),
+    "lighttpd": re.compile(r"webdav\..+"),
+}
+
+
+class Reach(NamedTuple):
+    """One thing that reaches beyond a file; `said` is how it stands there, in this line."""
+
+    kind: Literal["includes", "runs", "asks", "takes"]
+    said: str
+    line: int
+
+
+def can_be_told(target: Target) -> bool:
+    """Whether it is known of files of the target what reaches beyond them."""
+    return target.name in _RUNS
+
+
+def beyond(target: Target, text: str) -> tuple[Reach, ...]:
+    """All that reaches beyond a file of such a target, in its order; includes first. Raises RenderError."""
+    includes = (
+        Reach("includes", include.pattern, text.count("\n", 0, include.start) + 1)
+        for include in target.includes(text)
+    )
+    return (*includes, *_said(target, text))
+
+
+def _said(target: Target, text: str) -> Iterator[Reach]:
+    name = target.name
+    for each in read(target, text).statements:
+        if _RUNS[name].fullmatch(each.name) or (name == "apache" and _loads_or_starts(each)):
+            yield Reach("runs", each.said, each.line)
+        elif _ASKS[name].fullmatch(each.name) or (name == "apache" and _hands_on(each)):
+            yield Reach("asks", each.said, each.line)
+        elif name in _TAKES and _TAKES[name].fullmatch(each.name):
+            yield Reach("takes", each.said, each.line)
+
+
+def _loads_or_starts(line: Statement) -> bool:
+    """Modules but those that come with Apache, programs for logs and keys, and handlers that are programs."""
+    if line.name == "loadmodule":
+        return _STANDARD_MODULES.fullmatch("".join(line.arguments[1:2])) is None
+    if line.name in ("addtype", "forcetype", "addhandler", "sethandler"):
+        return _HANDLERS.fullmatch(line.first) is not None
+    if line.name in ("addoutputfilter", "setoutputfilter", "addoutputfilterbytype"):
+        return "includes" in line.first.lower().split(";")
+    if line.name == "rewriterule" and any(_OTHER_HANDLER.fullmatch(word) for word in line.arguments[2:]):
+        return True
+    return any(_PROGRAM.match(word) for word in line.arguments)
+
+
+def _hands_on(line: Statement) -> bool:
+    return line.name == "rewriterule" and any(_PROXYING.fullmatch(word) for word in line.arguments[2:])
