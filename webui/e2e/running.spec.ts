@@ -181,7 +181,9 @@ test('the capacity is measured without a search, and its climb drawn', async ({ 
   await expect(progressOf(page)).toBeVisible();
   scenario.release();
   await expect(page.getByText('finished', { exact: true })).toBeVisible();
-  await expect(page.getByText(/^The configuration follows/).first()).toBeVisible();
+  const capacity = page.getByRole('region', { name: 'Capacity' });
+  await expect(capacity.getByText(/^[\d,]+\srequests\/s$/).first()).toBeVisible();
+  await expect(capacity.getByText(/^At [\d,]+ requests\/s it answers/)).toBeVisible();
   await expect(page.getByRole('img', { name: /^Replies over offered rate/ })).toBeVisible();
   for (const absent of ['Outcome', 'Map of the search', 'Trials']) {
     await expect(page.getByRole('heading', { name: absent })).toHaveCount(0);

@@ -238,8 +238,14 @@ class Outcome(Found):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def beyond_figures(self) -> str:
-        """The sentence without what it begins with: the figures of `recommended` and of the default."""
-        return self.sentence.removeprefix(headline(self.ranking, self.default, self.best)).lstrip()
+        """The sentence without what it begins with: the figures of `recommended` and of the default, or those
+        of the one configuration that was measured.
+        """
+        if self.capacity is not None:
+            figures = alone(self.capacity)
+        else:
+            figures = headline(self.ranking, self.default, self.best)
+        return self.sentence.removeprefix(figures).lstrip()
 
     @property
     def without_answer(self) -> str:
@@ -280,6 +286,11 @@ class Outcome(Found):
         own = None if self.recommended is None else self.recommended.rank
         first = min((one.rank for one in self.ranking if one.rank is not None), default=None)
         return PASSED_OVER if own is not None and first is not None and first < own else ""
+
+
+def alone(capacity: Performance) -> str:
+    """What the configuration of a run without a search does; empty where it follows no rate driven."""
+    return in_words("The configuration", capacity)
 
 
 def headline(

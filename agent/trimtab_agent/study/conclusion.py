@@ -23,13 +23,12 @@ from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.in_force import noted_in
 from trimtab_tuner.telling.capacity import capacity_of
-from trimtab_tuner.telling.people import in_words
 from trimtab_tuner.telling.performance import OfBlocks, capacities_of, performances
 from trimtab_tuner.wording import counted, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
-from trimtab_agent.results.outcome import Outcome, RankedConfiguration, headline
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration, alone, headline
 from trimtab_agent.study.history import History
 
 IDLE = ("idle", "iowait")
@@ -234,9 +233,7 @@ def capacity_outcome(run: records.Run, space: Space, history: History, climbed: 
     digest = configuration_hash(default)
     ladder = [m.rate_rps for m in measurements]
     capacity = performances({digest: {1: measurements}}, digest, ladder)[digest]
-    sentence = (
-        in_words("The configuration", capacity) or "The configuration follows none of the rates driven."
-    )
+    sentence = alone(capacity) or "The configuration follows none of the rates driven."
     return Outcome(
         sentence=" ".join(
             filter(

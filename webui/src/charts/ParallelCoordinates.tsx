@@ -7,7 +7,7 @@ import { type PointerEvent, useEffect, useRef, useState } from 'react';
 import { lineCss } from '../maths/colourScale';
 import { elided } from '../maths/elided';
 import type { KnobValue } from '../maths/knobDiff';
-import type { ParallelAxis } from '../maths/parallelAxes';
+import { labelsApart, type ParallelAxis } from '../maths/parallelAxes';
 import { type ChartTheme, useChartTheme } from './chartTheme';
 import classes from './ParallelCoordinates.module.css';
 
@@ -183,7 +183,7 @@ function drawAxes(
       14,
     );
     context.textAlign = 'left';
-    for (const tick of axis.ticks) {
+    for (const tick of labelsApart(axis.ticks, spanOf(size))) {
       const y = yAt(size, tick.at) + 4;
       const textWidth = context.measureText(tick.label).width;
       context.fillStyle = theme.surface;

@@ -56,6 +56,7 @@ const SMALLEST_PX = 5;
 const LARGEST_PX = 9;
 const FRAME_PX = 26;
 const HEIGHT_PX = 340;
+const HALO_PX = 4;
 const TEXT_GAP_PX = 14;
 /** What the axis of y takes of the map's width, or so. */
 const Y_AXIS_PX = 60;
@@ -66,19 +67,23 @@ interface Drawn {
   points: readonly ScatterPoint[];
   current: { x: number; y: number } | null;
   colour: string;
+  /** Of what a text lies on: around its letters, where it covers points. */
+  halo: string;
 }
 
 /** The text beside a point, and the dashed frame of what is being measured. */
 const marks: Plugin<'line'> = {
   id: 'scatterMarks',
   afterDatasetsDraw(chart) {
-    const { points, current, colour } = chart.data.datasets[0] as unknown as Drawn;
+    const { points, current, colour, halo } = chart.data.datasets[0] as unknown as Drawn;
     const { ctx: context, scales } = chart;
     const [x, y] = [scales.x, scales.y];
     if (x === undefined || y === undefined) return;
     context.save();
     context.fillStyle = colour;
-    context.strokeStyle = colour;
+    context.strokeStyle = halo;
+    context.lineWidth = HALO_PX;
+    context.lineJoin = 'round';
     context.font = "600 12px 'Inter Variable', system-ui, sans-serif";
     context.textBaseline = 'middle';
     for (const point of points) {
@@ -86,10 +91,13 @@ const marks: Plugin<'line'> = {
       const at = x.getPixelForValue(point.x);
       const right = at < (chart.chartArea.left + chart.chartArea.right) / 2;
       context.textAlign = right ? 'left' : 'right';
-      context.fillText(point.text, at + (right ? TEXT_GAP_PX : -TEXT_GAP_PX), y.getPixelForValue(point.y));
+      const [left, top] = [at + (right ? TEXT_GAP_PX : -TEXT_GAP_PX), y.getPixelForValue(point.y)];
+      context.strokeText(point.text, left, top);
+      context.fillText(point.text, left, top);
     }
     if (current !== null) {
       context.globalAlpha = (chart as ChartInstance<'line'> & Pulsing).pulse ?? 1;
+      context.strokeStyle = colour;
       context.lineWidth = 3;
       context.setLineDash([5, 3]);
       const [left, top] = [x.getPixelForValue(current.x), y.getPixelForValue(current.y)];
@@ -104,7 +112,7 @@ export function ScatterMap({ label, points, x, y, current, table, onSelect }: Sc
   const theme = useChartTheme();
   const chart = useRef<ChartInstance<'line', { x: number; y: number }[]>>(null);
   usePulse(chart, current !== null);
-  const drawn: Drawn = { points, current, colour: theme.text };
+  const drawn: Drawn = { points, current, colour: theme.text, halo: theme.surface };
   const fill = ({ colour }: ScatterPoint) =>
     colour === null ? theme.dimmed : cssColour(sequentialColour(colour));
   const data = {

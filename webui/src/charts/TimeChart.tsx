@@ -6,7 +6,7 @@ import { memo, useMemo, useRef } from 'react';
 import { Line } from 'react-chartjs-2';
 import { useOnScreen } from '../browser/useOnScreen';
 import type { Point } from '../maths/decimate';
-import { byteTicks, formatSecondsAgo, logTicks, tickText, timeTicks } from '../maths/ticks';
+import { byteTicks, formatSecondsAgo, logTicks, shortTickText, timeTicks } from '../maths/ticks';
 import type { Mark } from '../samples/sampleStore';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
@@ -245,7 +245,7 @@ function chartOptions(look: Look): ChartOptions<'line'> {
           maxTicksLimit: 5,
           autoSkip: false,
           maxRotation: 0,
-          callback: (value) => tickText(format(Number(value))),
+          callback: (value) => shortTickText(format(Number(value))),
         },
       },
     },

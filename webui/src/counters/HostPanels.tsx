@@ -4,7 +4,7 @@ import { Panel } from '../components/Panel';
 import { formatBytes, formatMany, formatNumber, formatPerSecond } from '../maths/format';
 import type { ScalarColumn } from '../samples/columns';
 
-const bytesPerSecond = (value: number) => `${formatBytes(value)}/s`;
+const bytesPerSecond = (value: number) => formatBytes(value) + (Number.isNaN(value) ? '' : '/s');
 const tasks = (value: number) => formatNumber(value, 2);
 
 interface PanelSpec {

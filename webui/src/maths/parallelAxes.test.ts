@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parallelAxis } from './parallelAxes';
+import { labelsApart, parallelAxis } from './parallelAxes';
 
 describe('parallelAxis', () => {
   it('spreads numbers over powers of ten evenly', () => {
@@ -22,6 +22,14 @@ describe('parallelAxis', () => {
     const axis = parallelAxis('workers', [1, 2, 4, 8, 16]);
     expect(axis.within(0.8, 0.2)).toEqual({ low: 2, high: 8 });
     expect(axis.within(0.3, 0.4)).toBeNull();
+  });
+
+  it('labels that would lie on each other are left out, but not those of the ends', () => {
+    const { ticks } = parallelAxis('max_connections', [100, 850, 860, 900, 1000]);
+    const labels = (lengthPx: number) => labelsApart(ticks, lengthPx).map(({ label }) => label);
+    expect(labels(2000)).toEqual(['100', '850', '900', '1000']);
+    expect(labels(200)).toEqual(['100', '850', '1000']);
+    expect(labels(20)).toEqual(['100', '1000']);
   });
 
   it('puts a single value in the middle', () => {

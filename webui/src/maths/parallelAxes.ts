@@ -15,6 +15,21 @@ export interface ParallelAxis {
 const MOST_TICKS = 8;
 const LOG_FACTOR = 8;
 
+/** How far two labels above each other are apart at least. */
+const LINE_PX = 14;
+
+/** Those of an axis so many pixels long whose labels do not lie on each other; both ends stay. */
+export function labelsApart(ticks: ParallelAxis['ticks'], lengthPx: number): ParallelAxis['ticks'] {
+  const last = ticks.at(-1);
+  const kept: ParallelAxis['ticks'][number][] = [];
+  for (const tick of ticks) {
+    const clear = (other: (typeof kept)[number] | undefined) =>
+      other === undefined || Math.abs(tick.at - other.at) * lengthPx >= LINE_PX;
+    if (clear(kept.at(-1)) && (tick === last || clear(last))) kept.push(tick);
+  }
+  return kept;
+}
+
 /** An axis for the values that occur; numbers lie on a line (logarithmic when they span far), words evenly. */
 export function parallelAxis(
   name: string,

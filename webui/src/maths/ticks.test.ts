@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest';
-import { byteTicks, formatSecondsAgo, logTicks, marksApart, tickText, timeTicks } from './ticks';
+import {
+  byteTicks,
+  formatSecondsAgo,
+  logTicks,
+  marksApart,
+  shortTickText,
+  tickText,
+  timeTicks,
+} from './ticks';
 
 it('a minute is marked every ten seconds, a quarter of an hour every three minutes', () => {
   expect(timeTicks(60)).toEqual([-60, -50, -40, -30, -20, -10, 0]);
@@ -25,6 +33,11 @@ it.each([
   ['1.25 GiB', '1.25 GiB'],
 ])('a tick %s is written %s', (formatted, text) => {
   expect(tickText(formatted)).toBe(text);
+});
+
+it('a tick in a narrow room says a rate by its sign', () => {
+  expect(shortTickText('20,000\u00a0requests/s')).toBe('20,000\u00a0/s');
+  expect(shortTickText('1.50\u00a0GiB')).toBe('1.5\u00a0GiB');
 });
 
 it('bytes are marked in powers of two', () => {

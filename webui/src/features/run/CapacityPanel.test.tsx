@@ -15,16 +15,17 @@ const climb = trial(1, {
     { ...measurement(3000, 290), held: false },
   ],
 });
-const sentence = 'The configuration follows 2,000 requests/s.';
+const words = 'At 2,100 requests/s it answers 1,950 requests/s.';
+const sentence = `The configuration follows 2,000 requests/s. ${words}`;
 const measured = run({
   state: 'finished',
   preset: 'capacity',
-  outcome: outcome({ sentence, ranking: [], gain: null, capacity: performance(2000) }),
+  outcome: outcome({ sentence, beyond_figures: words, ranking: [], gain: null, capacity: performance(2000) }),
 });
 
-it('shows the sentence, the figures, and the climb with where it stops following', async () => {
+it('shows the figures, what they do not say, and the climb with where it stops following', async () => {
   await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={null} />);
-  expect(screen.getByText(sentence)).toBeVisible();
+  expect(screen.getByText(words)).toBeVisible();
   expect(figureNamed('Capacity')).toHaveTextContent('2,000 requests/s');
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(

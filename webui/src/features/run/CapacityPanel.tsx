@@ -37,18 +37,19 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
   // A climb overshoots; drawn to its end, what is offered would leave the replies no height.
   const most = REPLIES_HEIGHT * Math.max(...climb.map(({ reply_rate_rps }) => reply_rate_rps));
   const offered = climb.flatMap(({ rate_rps }) => (rate_rps > most ? [] : [{ x: rate_rps, y: rate_rps }]));
+  const words = capacity ? run.outcome?.beyond_figures : run.outcome?.sentence;
   return (
     <Panel
       title="Capacity"
       description="One climb with the configuration as it is, to the load that it follows."
     >
-      {run.outcome && <p className={classes.sentence}>{run.outcome.sentence}</p>}
       {capacity && (
         <FigureList>
           <Headline own={capacity} />
           <Figure label="Configuration" value={<KnobChips of={defaultConfiguration(run.space)} />} />
         </FigureList>
       )}
+      {words && <p className={classes.inWords}>{words}</p>}
       {climb.length === 0 ? (
         <Message title="Nothing has been measured yet.">The curves begin with the first rate.</Message>
       ) : (

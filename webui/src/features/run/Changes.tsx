@@ -87,13 +87,22 @@ interface DifferenceProps {
   grown: string | undefined;
 }
 
+/** Whether both ends of its interval are known. */
+const isBounded = ({ low, high }: Interval): boolean => low != null && high != null;
+
 /** How much of two means, whether it may be chance as far as their intervals tell, and if not, whether it is a cost. */
 function Difference({ before, after, grown }: DifferenceProps) {
   const chance = overlap(before, after);
   return (
     <>
       <strong>{formatGain(gainOver(after.mean, before.mean))}</strong>
-      {chance && <span className={classes.note}>the intervals overlap: could be chance</span>}
+      {chance && (
+        <span className={classes.note}>
+          {[before, after].every(isBounded)
+            ? 'the intervals overlap: could be chance'
+            : 'too few repeats to tell it from chance'}
+        </span>
+      )}
       {!chance && grown && after.mean > before.mean && (
         <span className={classes.grown}>
           <IconArrowUpRight size={14} aria-hidden />

@@ -42,7 +42,9 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const read = useMutation(readValuesMutation());
   const send = useMutation(sendFileMutation());
   const told = [...new Set(read.data?.told)];
-  const taken = Object.keys(own.values).length;
+  // A whole file has its own values.
+  const whole = target !== undefined && isWithinReach(target, base);
+  const taken = whole ? 0 : Object.keys(own.values).length;
   const isPath = PATH.test(text);
   const usual = target?.file && !target.file.trouble ? target.file : null;
   const write = (content: string) => {
