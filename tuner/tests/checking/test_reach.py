@@ -9,7 +9,9 @@ PLAIN = {
     "nginx": "worker_processes 2;\nevents {}\nhttp {\n  server { listen 80; root /srv; gzip on; }\n}\n",
     "apache": "LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n"
     'Listen 80\nDocumentRoot /srv\nRewriteRule "^/old" "/new" [R=301,L]\nAddHandler type-map var\n',
-    "lighttpd": 'server.document-root = "/srv"\nserver.modules = ( "mod_deflate" )\n',
+    "lighttpd": 'server.document-root = "/srv"\n'
+    'server.modules = (\n  "mod_deflate",\n# "mod_cgi",\n  "mod_rewrite"\n)\n'
+    'url.rewrite = ( "^/(a|b)" => "/c" )\n',
     "h2o": "listen: 80\nproxy.timeout.io: 3000\nhosts:\n  default:\n    paths:\n      /:\n"
     "        file.dir: /srv\n",
 }
@@ -17,6 +19,7 @@ BEYOND = [
     ("nginx", "include mime.types;", "includes", "mime.types"),
     ("nginx", "load_module modules/ngx_http_perl_module.so;", "runs", None),
     ("nginx", "http { server { location / { content_by_lua_block { ngx.say(1) } } } }", "runs", None),
+    ("nginx", "http { server { ssl_certificate_key engine:own:key; } }", "runs", None),
     ("nginx", "http { server { location / { proxy_pass http://10.0.0.1; } } }", "asks", None),
     ("nginx", "http { server { location / { fastcgi_pass $where; } } }", "asks", None),
     ("nginx", "http { server { dav_methods PUT; } }", "takes", None),
@@ -24,7 +27,9 @@ BEYOND = [
     ("apache", "LoadModule own_module /tmp/mod_own.so", "runs", None),
     ("apache", "LoadModule own_module modules/../../tmp/mod_own.so", "runs", None),
     ("apache", "LoadFile /tmp/own.so", "runs", None),
-    ("apache", "Define WHAT LoadFile\n${WHAT} /tmp/own.so", "runs", "${WHAT} /tmp/own.so"),
+    ("apache", "Define WHAT LoadFile", "runs", "Define WHAT LoadFile"),
+    ("apache", "${WHAT} /tmp/own.so", "runs", "${WHAT} /tmp/own.so"),
+    ("apache", 'SetHandler "expr=%{tolower:CGI-SCRIPT}"', "runs", None),
     ("apache", "ScriptAlias /cgi /srv/cgi", "runs", None),
     ("apache", "AddHandler cgi-script .cgi", "runs", None),
     ("apache", "AddType application/x-httpd-cgi .cgi", "runs", None),
@@ -37,8 +42,16 @@ BEYOND = [
     ("lighttpd", 'include "own.conf"', "includes", "own.conf"),
     ("lighttpd", 'include_shell "cat own.conf"', "includes", "cat own.conf"),
     ("lighttpd", 'cgi.assign = ( ".pl" => "/usr/bin/perl" )', "runs", None),
+    ("lighttpd", 'server.modules += ( "../../../tmp/own" )', "runs", None),
+    ("lighttpd", "server.modules += ( var.own )", "runs", None),
+    ("lighttpd", 'accesslog.filename = "|/usr/bin/tee own.log"', "runs", None),
+    ("lighttpd", 'server.errorlog = "" + "\\x7c/usr/bin/tee own.log"', "runs", None),
+    ("lighttpd", "include_shell var.own", "runs", None),
     ("lighttpd", 'proxy.server = ( "" => (( "host" => "10.0.0.1" )) )', "asks", None),
     ("h2o", "mruby.handler: |\n  proc {}", "runs", None),
+    ("h2o", 'error-log: "| /usr/bin/tee own.log"', "runs", None),
+    ("h2o", 'access-log:\n  path: "|/usr/bin/tee own.log"', "runs", None),
+    ("h2o", "crash-handler: /usr/bin/own", "runs", None),
     ("h2o", "proxy.reverse.url: http://10.0.0.1/", "asks", None),
 ]
 

@@ -12,9 +12,13 @@ from trimtab_tuner.checking.statements import Statement, read
 from trimtab_tuner.targets.base import Target
 
 _STANDARD_MODULES = re.compile(r"(/usr/lib/apache2/)?modules/mod_\w+\.so")
-_HANDLERS = re.compile(r"cgi-script|application/x-httpd-.*|proxy:.*|.*php.*|server-parsed", re.IGNORECASE)
+_HANDLERS = re.compile(
+    r"cgi-script|application/x-httpd-.*|proxy:.*|.*php.*|server-parsed|expr=.*|.*%\{.*", re.IGNORECASE
+)
 _OTHER_HANDLER = re.compile(r"\[(.*,)?\s*((h|handler)=|(t|type)=application/x-httpd-).*\]", re.IGNORECASE)
-_PROGRAM = re.compile(r"\||exec:|prg:")
+_PROGRAM = re.compile(r"\s*\||exec:|prg:|engine:", re.IGNORECASE)
+_LIGHTTPD_PROGRAM = re.compile(r"(^|\")\s*(\||\\x7c)", re.IGNORECASE)
+_LIGHTTPD_MODULES = re.compile(r"\(\s*(\"mod_\w+\"\s*,?\s*)*\)")
 _PROXYING = re.compile(r"\[(.*,)?\s*(p|proxy)\s*(,.*)?\]", re.IGNORECASE)
 
 # Programs that are started, and code that is loaded or interpreted.
@@ -23,10 +27,11 @@ _RUNS = {
     "nginx": re.compile(r"load_module|env|perl\w*|js_\w+|\w+_by_lua\w*|lua_\w+|ssl_engine|passenger\w*"),
     "apache": re.compile(
         r"loadfile|scriptalias\w*|action|script|perl\w*|lua\w+|wsgi\w+|passenger\w+|fcgid\w+|suexec\w+|"
-        r"extfilterdefine|rewritemap|php_\w+|use|macro|.*\$\{.*|sec\w+|defineexternal\w+|addexternal\w+"
+        r"extfilterdefine|rewritemap|php_\w+|use|macro|.*\$\{.*|sec\w+|defineexternal\w+|addexternal\w+|"
+        r"xbithack|sslcryptodevice"
     ),
     "lighttpd": re.compile(r"(cgi|fastcgi|scgi|magnet|cml|ssi|rrdtool)\..+"),
-    "h2o": re.compile(r"fastcgi\..+|mruby\..+|ocsp-update-cmd"),
+    "h2o": re.compile(r"fastcgi\..+|mruby\..+|ocsp-update-cmd|crash-handler"),
 }
 # Machines, and other servers of this one, that are asked.
 _ASKS = {
@@ -36,8 +41,8 @@ _ASKS = {
         r"proxy\w*|balancermember|sslusestapling|sslocspenable|authldap\w*|dbd\w+|md\w+|jk\w+|"
         r"authnz\w+"
     ),
-    "lighttpd": re.compile(r"(proxy|sockproxy|wstunnel|ajp13|vhostdb|mysql-vhost)\..+"),
-    "h2o": re.compile(r"proxy\.(reverse\.url|connect)|redis"),
+    "lighttpd": re.compile(r"(proxy|sockproxy|wstunnel|ajp13|vhostdb|mysql-vhost|auth\.backend\.ldap)\..+"),
+    "h2o": re.compile(r"proxy\.(reverse\.url|connect|connect-udp)|redis|memcached"),
 }
 # Files that clients may write.
 _TAKES = {
@@ -62,17 +67,18 @@ def can_be_told(target: Target) -> bool:
 
 def beyond(target: Target, text: str) -> tuple[Reach, ...]:
     """All that reaches beyond a file of such a target, in its order; includes first. Raises RenderError."""
-    includes = (
+    includes = [
         Reach("includes", include.pattern, text.count("\n", 0, include.start) + 1)
         for include in target.includes(text)
-    )
-    return (*includes, *_said(target, text))
+    ]
+    lines = {each.line for each in includes}
+    return (*includes, *(each for each in _said(target, text) if each.line not in lines))
 
 
 def _said(target: Target, text: str) -> Iterator[Reach]:
     name = target.name
     for each in read(target, text).statements:
-        if _RUNS[name].fullmatch(each.name) or (name == "apache" and _loads_or_starts(each)):
+        if _RUNS[name].fullmatch(each.name) or _loads_or_starts(name, each):
             yield Reach("runs", each.said, each.line)
         elif _ASKS[name].fullmatch(each.name) or (name == "apache" and _hands_on(each)):
             yield Reach("asks", each.said, each.line)
@@ -80,17 +86,33 @@ def _said(target: Target, text: str) -> Iterator[Reach]:
             yield Reach("takes", each.said, each.line)
 
 
-def _loads_or_starts(line: Statement) -> bool:
-    """Modules but those that come with Apache, programs for logs and keys, and handlers that are programs."""
+def _loads_or_starts(server: str, line: Statement) -> bool:
+    """Programs for logs and keys, in every language; and what a language has beside them."""
+    if any(_PROGRAM.match(word) for word in line.arguments):
+        return True
+    if server == "lighttpd":
+        return _of_lighttpd(line)
+    return server == "apache" and _of_apache(line)
+
+
+def _of_lighttpd(line: Statement) -> bool:
+    """Modules from elsewhere, programs in a string that is put together, and includes made of variables."""
+    if line.name == "server.modules":
+        return _LIGHTTPD_MODULES.fullmatch(re.sub(r"#[^\n]*", "", line.first)) is None
+    return _LIGHTTPD_PROGRAM.search(line.first) is not None or line.said.strip().startswith("include")
+
+
+def _of_apache(line: Statement) -> bool:
+    """Modules but those that come with Apache, handlers that are programs, and words put in for others."""
     if line.name == "loadmodule":
         return _STANDARD_MODULES.fullmatch("".join(line.arguments[1:2])) is None
     if line.name in ("addtype", "forcetype", "addhandler", "sethandler"):
         return _HANDLERS.fullmatch(line.first) is not None
     if line.name in ("addoutputfilter", "setoutputfilter", "addoutputfilterbytype"):
         return "includes" in line.first.lower().split(";")
-    if line.name == "rewriterule" and any(_OTHER_HANDLER.fullmatch(word) for word in line.arguments[2:]):
-        return True
-    return any(_PROGRAM.match(word) for word in line.arguments)
+    if line.name == "define":
+        return len(line.arguments) > 1
+    return line.name == "rewriterule" and any(_OTHER_HANDLER.fullmatch(word) for word in line.arguments[2:])
 
 
 def _hands_on(line: Statement) -> bool:
