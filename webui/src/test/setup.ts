@@ -6,9 +6,6 @@ import '../api/errors';
 import { client } from '../api/generated/client.gen';
 import { api } from './render';
 
-// A bound and not a measure: on a busy machine an answer and its drawing take longer than a second.
-configure({ asyncUtilTimeout: 30_000 });
-
 // Node's fetch knows no page to be relative to.
 client.setConfig({ baseUrl: window.location.origin });
 

@@ -5,7 +5,7 @@ import { cardsOf, driftOf, healthOf, levelsOf, serversOf, toneOf } from './words
 const bytes = (value: number) => `${value} B`;
 
 it('tells how a machine is, and when its settings are not back', () => {
-  expect(healthOf(station(), bytes)).toBe('CPU 12 %, 1000 B free');
+  expect(healthOf(station(), bytes)).toBe('CPU 12\u00a0%, 1000 B free');
   const killed = station({ cpu_percent: null, free_memory_bytes: null, settled: false });
   expect(healthOf(killed, bytes)).toBe('settings not put back');
   const left = station({ cpu_percent: null, free_memory_bytes: null, state: 'left' });
@@ -27,7 +27,7 @@ it('names cards and servers with what is known of them', () => {
     { name: 'eth0', driver: 'ixgbe', speed_mbps: 10_000 },
     { name: 'eth1', driver: null, speed_mbps: null },
   ];
-  expect(cardsOf(station({ network_cards: cards }))).toBe('eth0 ixgbe 10000 Mbit/s, eth1');
+  expect(cardsOf(station({ network_cards: cards }))).toBe('eth0 ixgbe 10,000\u00a0Mbit/s, eth1');
   expect(serversOf(station())).toBe('core 0.1.0, nginx 1.22.1');
 });
 

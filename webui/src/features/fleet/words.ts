@@ -1,6 +1,7 @@
 // The fleet in words: states, health, machines, how hosts differ. Pure.
 
 import type { StationView } from '../../api/generated';
+import { formatCount, formatPercent } from '../../maths/format';
 
 export const STATE_WORDS: Readonly<Record<string, string>> = {
   ready: 'ready',
@@ -20,7 +21,7 @@ export function toneOf({ state, settled }: StationView): 'good' | 'warn' | 'bad'
 export function healthOf(station: StationView, bytes: (value: number) => string): string {
   const { cpu_percent, free_memory_bytes, settled, run_id, state } = station;
   const told: string[] = [];
-  if (cpu_percent !== null) told.push(`CPU ${Math.round(cpu_percent)} %`);
+  if (cpu_percent !== null) told.push(`CPU ${formatPercent(cpu_percent / 100)}`);
   if (free_memory_bytes !== null) told.push(`${bytes(free_memory_bytes)} free`);
   if (!settled && run_id === null) told.push('settings not put back');
   return told.join(', ') || (state === 'left' ? 'settings put back' : '–');
@@ -30,7 +31,9 @@ export function healthOf(station: StationView, bytes: (value: number) => string)
 export const cardsOf = ({ network_cards }: StationView): string =>
   network_cards
     .map(({ name, driver, speed_mbps }) =>
-      [name, driver, speed_mbps === null ? null : `${speed_mbps} Mbit/s`].filter(Boolean).join(' '),
+      [name, driver, speed_mbps === null ? null : `${formatCount(speed_mbps)}\u00a0Mbit/s`]
+        .filter(Boolean)
+        .join(' '),
     )
     .join(', ');
 
