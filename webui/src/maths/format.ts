@@ -8,6 +8,8 @@
 import { tickText } from './ticks';
 
 const NONE = '–';
+/** No figure has more. */
+const DECIMALS = 6;
 const SI = [
   { factor: 1e9, prefix: 'G' },
   { factor: 1e6, prefix: 'M' },
@@ -37,7 +39,7 @@ export function formatNumber(value: number | null | undefined, significant = 3):
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   if (value === 0) return '0';
   const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(significant)))));
-  const decimals = Math.min(6, Math.max(0, significant - 1 - magnitude));
+  const decimals = Math.min(DECIMALS, Math.max(0, significant - 1 - magnitude));
   return group(value.toFixed(decimals));
 }
 
@@ -129,11 +131,17 @@ export function formatDuration(seconds: number | null | undefined): string {
   return `${Math.floor(whole / 86_400)}\u00a0d\u00a0${Math.floor((whole % 86_400) / 3600)}\u00a0h`;
 }
 
-/** A gain or a loss (0.0123) as a signed percentage, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`. */
+/**
+ * A gain or a loss (0.0123) as a signed percentage, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`. Of a fall
+ * that leaves less than half a percent, what is left has two digits: `-99.73 %`, and not `-100 %`.
+ */
 export function formatGain(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
   const percent = 100 * share;
-  const text = group(percent.toFixed(Number(Math.abs(percent).toFixed(1)) < 10 ? 1 : 0));
+  const left = 100 + percent;
+  let decimals = Number(Math.abs(percent).toFixed(1)) < 10 ? 1 : 0;
+  if (left > 0 && left < 0.5) decimals = Math.min(DECIMALS, 1 - Math.floor(Math.log10(left)));
+  const text = group(percent.toFixed(decimals));
   return `${percent < 0 ? text : `+${text}`}\u00a0%`;
 }
 
