@@ -5,7 +5,7 @@
 import { Button, FileButton, Textarea } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { TargetReply } from '../../api/generated';
 import { readValuesMutation, sendFileMutation } from '../../api/generated/@tanstack/react-query.gen';
 import { KnobChips } from '../../components/KnobChips';
@@ -41,6 +41,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const [text, setText] = useState(base);
   const read = useMutation(readValuesMutation());
   const send = useMutation(sendFileMutation());
+  const forget = useRef<() => void>(null);
   const told = [...new Set(read.data?.told)];
   // A whole file has its own values.
   const whole = target !== undefined && isWithinReach(target, base);
@@ -61,6 +62,8 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const choose = async (file: File | null) => {
     if (file === null) return;
     const content = await file.text();
+    // The same file, changed meanwhile, may be chosen again.
+    forget.current?.();
     write(content);
     if (!target?.uploads) take(file.name, content);
     else
@@ -87,7 +90,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
         onChange={(event) => write(event.currentTarget.value)}
       />
       <div className={classes.ownActions}>
-        <FileButton onChange={choose}>
+        <FileButton resetRef={forget} onChange={choose}>
           {(props) => (
             <Button
               {...props}

@@ -302,12 +302,14 @@ it('a whole file is sent, told of line by line, and begins the run', async () =>
   const input = document.querySelector('input[type=file]') as HTMLInputElement;
   // Not jsdom's, of which fetch sends the name of its type.
   const own = (text: string) => new NodeFile([text], 'own.cnf') as unknown as File;
-  await userEvent.upload(input, own('include b.cnf'));
-  await waitFor(() => expect(sent).toEqual(['own.cnf: include b.cnf']));
+  const refused = own('include b.cnf');
+  await userEvent.upload(input, refused);
   expect(await screen.findByText('own.cnf includes b.cnf')).toBeVisible();
+  await userEvent.upload(input, refused);
+  await waitFor(() => expect(sent).toEqual(Array(2).fill('own.cnf: include b.cnf')));
   await userEvent.upload(input, own('workers = 3'));
   await userEvent.click(await screen.findByText('In what the measured file differs from yours (1)'));
-  expect(sent).toEqual(['own.cnf: include b.cnf', 'own.cnf: workers = 3']);
+  expect(sent.slice(2)).toEqual(['own.cnf: workers = 3']);
   expect(screen.getByText('listen 80 at 127.77.0.1:PORT')).toBeVisible();
   expect(await screen.findByText('Nothing in it contradicts this machine.')).toBeVisible();
   const start = screen.getByRole('button', { name: 'Start the run' });
