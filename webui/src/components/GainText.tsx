@@ -1,5 +1,5 @@
 import type { Gain } from '../api/generated';
-import { formatConfidence, formatGain } from '../maths/format';
+import { formatGain, formatShare } from '../maths/format';
 import { confidenceMeaning, intervalText, leastText } from '../maths/intervals';
 import classes from './GainText.module.css';
 
@@ -28,7 +28,7 @@ export function GainText({ gain, atLeast = false }: { gain: Gain | null; atLeast
       </strong>
       <span className={classes.interval} title={known ? confidenceMeaning(confidence) : undefined}>
         {known
-          ? `${formatConfidence(confidence)} interval ${intervalText(gain, formatGain)}`
+          ? `${formatShare(confidence)} interval ${intervalText(gain, formatGain)}`
           : 'too few repeats for an interval'}
         {known && !gain.significant && ', could be chance'}
       </span>

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import figures from './figures.json';
 import {
   formatBytes,
-  formatConfidence,
   formatCount,
   formatDuration,
   formatGain,
@@ -11,6 +10,7 @@ import {
   formatNumber,
   formatPercent,
   formatRate,
+  formatShare,
   formatSi,
   formatTime,
   formatUnit,
@@ -138,8 +138,8 @@ it('a time that cannot be read is shown as missing', () => {
 });
 
 it('says how sure an interval is without digits that say nothing', () => {
-  expect(formatConfidence(0.95)).toBe('95\u00a0%');
-  expect(formatConfidence(1 - 0.05 / 3)).toBe('98.3\u00a0%');
+  expect(formatShare(0.95)).toBe('95\u00a0%');
+  expect(formatShare(1 - 0.05 / 3)).toBe('98.3\u00a0%');
 });
 
 const HERE: Record<keyof typeof figures, (value: number) => string> = {
@@ -148,7 +148,7 @@ const HERE: Record<keyof typeof figures, (value: number) => string> = {
   mbps: formatMbps,
   gains: formatGain,
   shares: (value) => formatPercent(value),
-  confidences: formatConfidence,
+  confidences: formatShare,
 };
 
 it.each(Object.entries(figures))('%s are those of terminal and reports', (kind, rows) => {

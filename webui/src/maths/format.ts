@@ -145,8 +145,8 @@ export function formatGain(share: number | null | undefined): string {
   return `${percent < 0 ? text : `+${text}`}\u00a0%`;
 }
 
-/** How sure an interval is: `95 %`, `98.3 %`. */
-export const formatConfidence = (share: number): string => `${Number((100 * share).toPrecision(3))}\u00a0%`;
+/** A share of 1 that somebody has decided, in all of its digits: how sure an interval is, what may be lost (`98.3 %`). */
+export const formatShare = (share: number): string => `${Number((100 * share).toPrecision(3))}\u00a0%`;
 
 export function formatPercent(share: number | null | undefined, decimals = 0): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;

@@ -1,6 +1,6 @@
 // Intervals and lower bounds in words. Pure.
 
-import { formatConfidence } from './format';
+import { formatShare } from './format';
 
 /** The ends of an interval, as far as they are known. */
 interface Ends {
@@ -30,7 +30,7 @@ const TOGETHER = 0.95;
  */
 export function confidenceMeaning(confidence: number): string {
   const compared = Math.round((1 - TOGETHER) / (1 - confidence));
-  const name = `${formatConfidence(confidence)} interval`;
+  const name = `${formatShare(confidence)} interval`;
   return compared <= 1
     ? `${name}: in 95 of 100 such runs the true gain lies inside it.`
     : `${name}: ${compared} configurations were compared with the default, and the luckiest of several looks better ` +

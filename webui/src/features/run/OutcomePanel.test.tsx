@@ -171,16 +171,16 @@ it('refers to the sentence where no gain is known', async () => {
 });
 
 it('tells two compared files by path, the verdict on the new one, and each in a row', async () => {
-  const ended = outcome({ sentence: 'The new file loses more than 2 % of it.' });
+  const ended = outcome({ sentence: 'The new file loses more than 7 % of it.' });
   const gain = { gain: -0.3, low: -0.35, high: -0.25, significant: true, blocks: 6, confidence: 0.95 };
   const files = {
     old: '/etc/nginx/nginx.conf',
     new: '/srv/new.conf',
-    loss: { verdict: 'lost', most_loss: 0.02, gain, follows_nothing: false },
+    loss: { verdict: 'lost', most_loss: 0.07, gain, follows_nothing: false },
   } as const;
   const compared = run({ preset: 'compare', outcome: { ...ended, files } });
   await renderInApp(<OutcomePanel run={compared} standard={trial(1)} best={best} />);
-  expect(figureNamed('Loss of capacity')).toHaveTextContent('more than allowed2 % allowed');
+  expect(figureNamed('Loss of capacity')).toHaveTextContent('more than allowed7 % allowed');
   expect(figureNamed('New over old')).toHaveTextContent('-30 %95 % interval -35 % to -25 %');
   expect(figureNamed('Old file')).toHaveTextContent('/etc/nginx/nginx.conf');
   const [head, first, second] = within(

@@ -5,7 +5,7 @@ import { Figure, FigureList } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
 import { KnobChips } from '../../components/KnobChips';
 import { Panel } from '../../components/Panel';
-import { formatGain, formatMbps } from '../../maths/format';
+import { formatGain, formatMbps, formatShare } from '../../maths/format';
 import { sameConfiguration } from '../../maths/knobDiff';
 import { freePart } from '../../maths/space';
 import { Changes } from './Changes';
@@ -72,7 +72,7 @@ function TwoFiles({ outcome, files }: { outcome: Outcome; files: ComparedFiles }
         <Figure
           label="Loss of capacity"
           value={outcome.confirmed ? VERDICTS[loss.verdict] : 'not confirmed'}
-          detail={`${100 * loss.most_loss} % allowed`}
+          detail={`${formatShare(loss.most_loss)} allowed`}
         />
         <Figure label="New over old" value={<GainText gain={loss.gain} />} />
         <Figure label="Old file" value={<code>{files.old}</code>} />
