@@ -26,7 +26,8 @@ export default defineConfig({
   use: {
     viewport: { width: 1360, height: 900 },
     actionTimeout: 60_000,
-    trace: 'retain-on-failure',
+    // What the page was at each step, without a film of it.
+    trace: { mode: 'retain-on-failure', screenshots: false },
     launchOptions: {
       executablePath: process.env.TRIMTAB_CHROMIUM ?? '/usr/bin/chromium',
       args: [

@@ -36,7 +36,13 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 export const SCREENSHOTS = 'test-results/screenshots';
 mkdirSync(SCREENSHOTS, { recursive: true });
 
-/** Keeps pictures of the page in both colour schemes, and lets axe look for what keeps people out. */
+/** Keeps a picture of the whole page, where somebody asked for pictures: nobody looks at those of the gate. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (process.env.TRIMTAB_PICTURES === undefined) return;
+  await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
+}
+
+/** Lets axe look for what keeps people out, in both colour schemes. */
 export async function inspect(page: Page, name: string): Promise<void> {
   await page.evaluate(() => scrollTo(0, 0));
   // Charts that are off screen are not drawn.
@@ -50,7 +56,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     await page.emulateMedia({ colorScheme: scheme });
     await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', scheme);
     await comeToRest(page);
-    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${scheme}.png`, fullPage: true });
+    await keepPicture(page, `${name}-${scheme}`);
     // Only contrast can differ between the schemes.
     const axe = new AxeBuilder({ page });
     const { violations } = await (scheme === 'light'

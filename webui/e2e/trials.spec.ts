@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import { type Export, FINISHED, finishedRun, get, type Run, STOPPED, stopRuns } from './api';
 import { withDemo } from './demo';
-import { expect, inspect, SCREENSHOTS, test } from './fixtures';
+import { expect, inspect, keepPicture, SCREENSHOTS, test } from './fixtures';
 
 const { scenario } = withDemo(15);
 
@@ -209,7 +209,7 @@ test.describe('the report of a run', () => {
     await page.reload();
     await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible();
     expect(await page.getByRole('img').count()).toBeGreaterThan(1);
-    await page.screenshot({ path: `${SCREENSHOTS}/report.png`, fullPage: true });
+    await keepPicture(page, 'report');
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map((violation) => violation.id)).toEqual([]);
   });

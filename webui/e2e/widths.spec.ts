@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import type { LiveServer } from '../src/api/generated';
 import { CAPACITY, FINISHED, STOPPED } from './api';
 import { withDemo } from './demo';
-import { expect, SCREENSHOTS, test } from './fixtures';
+import { expect, keepPicture, test } from './fixtures';
 
 withDemo(16);
 
@@ -31,17 +31,14 @@ const LONGEST_SERVER: LiveServer = {
 const onlyLongestServer = (page: Page) =>
   page.route('**/api/v1/live-tuning/servers', (route) => route.fulfill({ json: [LONGEST_SERVER] }));
 
-/** Opens a page, keeps a picture of it, and finds fault with it if it has to be scrolled sideways. */
+/** Opens a page, keeps a picture of it where pictures are wanted, and finds fault with it if it has to be scrolled sideways. */
 async function fits(page: Page, name: string, path: string): Promise<void> {
   await page.goto(path);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await expect(page.getByRole('complementary', { name: 'Demo' })).toContainText('simulated measurements');
   await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  await page.screenshot({
-    path: `${SCREENSHOTS}/${name}${path.replaceAll(/[/?=]/g, '-')}.png`,
-    fullPage: true,
-  });
+  await keepPicture(page, `${name}${path.replaceAll(/[/?=]/g, '-')}`);
   expect.soft(overflow, `${path} is wider than the screen`).toBeLessThanOrEqual(0);
 }
 
