@@ -11,7 +11,7 @@ PLAIN = {
     'Listen 80\nDocumentRoot /srv\nRewriteRule "^/old" "/new" [R=301,L]\nAddHandler type-map var\n',
     "lighttpd": 'server.document-root = "/srv"\n'
     'server.modules = (\n  "mod_deflate",\n# "mod_cgi",\n  "mod_rewrite"\n)\n'
-    'url.rewrite = ( "^/(a|b)" => "/c" )\n',
+    'url.rewrite = ( "^/(a|b)=" => "/c", # a = b\n"^/d" => "/e" )\nserver.tag = "a = b"\n',
     "h2o": "listen: 80\nproxy.timeout.io: 3000\nhosts:\n  default:\n    paths:\n      /:\n"
     "        file.dir: /srv\n",
 }
@@ -27,6 +27,12 @@ BEYOND = [
     ("apache", "LoadModule own_module /tmp/mod_own.so", "runs", None),
     ("apache", "LoadModule own_module modules/../../tmp/mod_own.so", "runs", None),
     ("apache", "LoadFile /tmp/own.so", "runs", None),
+    ("apache", "LoadModule own_module '/tmp/own.so'", "runs", None),
+    ("apache", "'LoadModule' own_module /tmp/own.so", "runs", None),
+    ("apache", "Load\\\nModule own_module /tmp/own.so", "runs", None),
+    ("apache", "AddHandler 'cgi-script' .cgi", "runs", None),
+    ("apache", "CustomLog '|/usr/bin/tee own.log' combined", "runs", None),
+    ("apache", "'Include' sites/own.conf", "runs", None),
     ("apache", "Define WHAT LoadFile", "runs", "Define WHAT LoadFile"),
     ("apache", "${WHAT} /tmp/own.so", "runs", "${WHAT} /tmp/own.so"),
     ("apache", 'SetHandler "expr=%{tolower:CGI-SCRIPT}"', "runs", None),
@@ -47,6 +53,7 @@ BEYOND = [
     ("lighttpd", 'accesslog.filename = "|/usr/bin/tee own.log"', "runs", None),
     ("lighttpd", 'server.errorlog = "" + "\\x7c/usr/bin/tee own.log"', "runs", None),
     ("lighttpd", "include_shell var.own", "runs", None),
+    ("lighttpd", 'server.port = 80; cgi.assign = ( ".pl" => "/usr/bin/perl" )', "runs", None),
     ("lighttpd", 'proxy.server = ( "" => (( "host" => "10.0.0.1" )) )', "asks", None),
     ("h2o", "mruby.handler: |\n  proc {}", "runs", None),
     ("h2o", 'error-log: "| /usr/bin/tee own.log"', "runs", None),

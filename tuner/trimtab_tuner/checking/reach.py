@@ -6,6 +6,7 @@ and nothing that they could bring along. The names are those of the servers' doc
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from trimtab_tuner.checking.statements import Statement, read
@@ -17,7 +18,10 @@ _HANDLERS = re.compile(
 )
 _OTHER_HANDLER = re.compile(r"\[(.*,)?\s*((h|handler)=|(t|type)=application/x-httpd-).*\]", re.IGNORECASE)
 _PROGRAM = re.compile(r"\s*\||exec:|prg:|engine:", re.IGNORECASE)
+_CONTINUED = re.compile(r"\\\r?\n")
 _LIGHTTPD_PROGRAM = re.compile(r"(^|\")\s*(\||\\x7c)", re.IGNORECASE)
+_LIGHTTPD_ANOTHER = re.compile(r"([\w.-]+)\s*(?:\+=|:=|=(?!>))")
+_LIGHTTPD_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|#[^\n]*")
 _LIGHTTPD_MODULES = re.compile(r"\(\s*(\"mod_\w+\"\s*,?\s*)*\)")
 _PROXYING = re.compile(r"\[(.*,)?\s*(p|proxy)\s*(,.*)?\]", re.IGNORECASE)
 
@@ -28,7 +32,7 @@ _RUNS = {
     "apache": re.compile(
         r"loadfile|scriptalias\w*|action|script|perl\w*|lua\w+|wsgi\w+|passenger\w+|fcgid\w+|suexec\w+|"
         r"extfilterdefine|rewritemap|php_\w+|use|macro|.*\$\{.*|sec\w+|defineexternal\w+|addexternal\w+|"
-        r"xbithack|sslcryptodevice"
+        r"xbithack|sslcryptodevice|include(optional)?"
     ),
     "lighttpd": re.compile(r"(cgi|fastcgi|scgi|magnet|cml|ssi|rrdtool)\..+"),
     "h2o": re.compile(r"fastcgi\..+|mruby\..+|ocsp-update-cmd|crash-handler"),
@@ -52,10 +56,13 @@ _TAKES = {
 }
 
 
+Kind = Literal["includes", "runs", "asks", "takes"]
+
+
 class Reach(NamedTuple):
     """One thing that reaches beyond a file; `said` is how it stands there, in this line."""
 
-    kind: Literal["includes", "runs", "asks", "takes"]
+    kind: Kind
     said: str
     line: int
 
@@ -77,13 +84,29 @@ def beyond(target: Target, text: str) -> tuple[Reach, ...]:
 
 def _said(target: Target, text: str) -> Iterator[Reach]:
     name = target.name
-    for each in read(target, text).statements:
-        if _RUNS[name].fullmatch(each.name) or _loads_or_starts(name, each):
+    for said in read(target, text).statements:
+        each = _as_apache_reads(said) if name == "apache" else said
+        if _loads_or_starts(name, each):
             yield Reach("runs", each.said, each.line)
-        elif _ASKS[name].fullmatch(each.name) or (name == "apache" and _hands_on(each)):
+        elif name == "apache" and _hands_on(each):
             yield Reach("asks", each.said, each.line)
-        elif name in _TAKES and _TAKES[name].fullmatch(each.name):
-            yield Reach("takes", each.said, each.line)
+        elif kind := _named(name, each.name):
+            yield Reach(kind, each.said, each.line)
+
+
+def _named(server: str, name: str) -> Kind | None:
+    """How a setting of this name reaches beyond the file, whatever its value; None if it does not."""
+    if _RUNS[server].fullmatch(name):
+        return "runs"
+    if _ASKS[server].fullmatch(name):
+        return "asks"
+    return "takes" if server in _TAKES and _TAKES[server].fullmatch(name) else None
+
+
+def _as_apache_reads(line: Statement) -> Statement:
+    """Without what goes on in the next line in the middle of a word, and without single quotes."""
+    plain = [_CONTINUED.sub("", word).strip("'") for word in (line.name, *line.arguments)]
+    return replace(line, name=plain[0], arguments=tuple(plain[1:]))
 
 
 def _loads_or_starts(server: str, line: Statement) -> bool:
@@ -96,10 +119,16 @@ def _loads_or_starts(server: str, line: Statement) -> bool:
 
 
 def _of_lighttpd(line: Statement) -> bool:
-    """Modules from elsewhere, programs in a string that is put together, and includes made of variables."""
+    """Modules from elsewhere, programs in a string that is put together, includes whose names are made of
+    variables, and a second setting in the same line.
+    """
+    value = line.first
     if line.name == "server.modules":
-        return _LIGHTTPD_MODULES.fullmatch(re.sub(r"#[^\n]*", "", line.first)) is None
-    return _LIGHTTPD_PROGRAM.search(line.first) is not None or line.said.strip().startswith("include")
+        return _LIGHTTPD_MODULES.fullmatch(re.sub(r"#[^\n]*", "", value)) is None
+    if line.said.strip().startswith("include") or _LIGHTTPD_PROGRAM.search(value):
+        return True
+    another = _LIGHTTPD_ANOTHER.findall(_LIGHTTPD_STRING.sub("", value)) if line.name else []
+    return any(name == "server.modules" or _named("lighttpd", name) is not None for name in another)
 
 
 def _of_apache(line: Statement) -> bool:
