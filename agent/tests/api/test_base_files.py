@@ -27,8 +27,9 @@ def test_listed_file_may_be_named_and_no_other(start_daemon, files):
     body = {"target": "nginx", "preset": "quick"}
     answer = client.post("/api/v1/runs/estimate", json={**body, "base": str(listed)})
     assert answer.status_code == 200, answer.text
-    told = client.post("/api/v1/runs/told", json={**body, "base": str(listed)})
-    assert told.status_code == 200, told.text
+    for asked in ("told", "checked"):
+        answer = client.post(f"/api/v1/runs/{asked}", json={**body, "base": str(listed)})
+        assert answer.status_code == 200, answer.text
     nginx = next(each for each in client.get("/api/v1/targets").json() if each["name"] == "nginx")
     assert nginx["base_files"] == [str(listed)]
     for path in (str(other), f"{listed.parent}/x/../{listed.name}", f"{listed}/"):
@@ -39,10 +40,18 @@ def test_listed_file_may_be_named_and_no_other(start_daemon, files):
 
 def test_without_a_list_no_file_may_be_named(daemon, files):
     """As it is unless the operator says otherwise."""
-    for request in ("estimate", "told"):
+    for request in ("estimate", "told", "checked"):
         body = {"target": "nginx", "base": str(files[0])}
         refused = daemon.client.post(f"/api/v1/runs/{request}", json=body)
         assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
+
+
+@pytest.mark.parametrize("body", [{"target": "nginx"}, {"target": "nothing", "base": "/srv/listed.conf"}])
+def test_what_is_no_file_of_a_server_is_not_checked(start_daemon, body):
+    """The answer says what is missing."""
+    client = start_daemon(base_files="/srv/listed.conf").client
+    refused = client.post("/api/v1/runs/checked", json=body)
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
 
 
 def test_a_directory_is_served_only_if_it_is_listed(start_daemon, files):
