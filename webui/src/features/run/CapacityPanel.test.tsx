@@ -33,6 +33,10 @@ it('shows the figures, what they do not say, and the climb with where it stops f
   );
   expect(screen.getAllByText('a rule broken')).toHaveLength(2);
   expect(screen.getByRole('link', { name: 'trial 1' })).toBeVisible();
+  expect(screen.getByRole('link', { name: 'measurements.csv' })).toHaveAttribute(
+    'href',
+    '/api/v1/runs/7/measurements.csv',
+  );
 });
 
 it('draws the climb while it goes on', async () => {

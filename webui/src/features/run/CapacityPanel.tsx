@@ -12,6 +12,7 @@ import { climbOf, RULE_BROKEN } from '../../maths/climb';
 import { formatMbps, formatRate } from '../../maths/format';
 import { leastText } from '../../maths/intervals';
 import { defaultConfiguration } from '../../maths/space';
+import { CsvLinks } from './CsvLinks';
 import { Headline } from './Headline';
 import classes from './Run.module.css';
 
@@ -96,6 +97,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
           >
             trial {trial.number}
           </TextLink>
+          . As tables: <CsvLinks runId={run.id} />
         </p>
       )}
     </Panel>

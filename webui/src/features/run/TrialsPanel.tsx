@@ -1,7 +1,7 @@
 // Every trial as a row that can be sorted by any column, filtered, jumped to, and chosen for the curves. Only the
 // rows in sight are drawn: a run may have ten thousand.
 
-import { Anchor, NumberInput, Table, TextInput } from '@mantine/core';
+import { NumberInput, Table, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react';
 import {
   type Column,
@@ -21,6 +21,7 @@ import { Panel } from '../../components/Panel';
 import { VerdictMark } from '../../components/RunState';
 import { formatCount } from '../../maths/format';
 import { defaultConfiguration, freeKnobs } from '../../maths/space';
+import { CsvLinks } from './CsvLinks';
 import { verdictCounts } from './keyTrials';
 import classes from './Run.module.css';
 import { TrialRow } from './TrialRow';
@@ -167,9 +168,6 @@ function Head({ table }: { table: TrialTable }) {
   );
 }
 
-/** The tables of a run that can be downloaded. */
-const TABLES = ['trials', 'measurements'] as const;
-
 function Tools(props: TrialsPanelProps & { onJump: (number: number) => boolean }) {
   const { run, trials, kept, filter, filterError, onFilter, onJump } = props;
   const [missing, setMissing] = useState<number | null>(null);
@@ -211,18 +209,7 @@ function Tools(props: TrialsPanelProps & { onJump: (number: number) => boolean }
         />
       </form>
       <span className={classes.shown}>
-        {TABLES.map((table) => (
-          <Anchor
-            key={table}
-            size="xs"
-            underline="always"
-            mr="xs"
-            href={`/api/v1/runs/${run.id}/${table}.csv`}
-            download
-          >
-            {`${table}.csv`}
-          </Anchor>
-        ))}
+        <CsvLinks runId={run.id} />
       </span>
     </div>
   );
