@@ -13,6 +13,7 @@ import psutil
 import pytest
 from live_support import wait_until_gone
 from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.station.server import running_backend
 from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected
 from trimtab_agent.station.server.running_backend import backend_program
@@ -181,6 +182,18 @@ def test_upstream_of_the_users_file_is_replaced_and_keeps_its_settings(server_or
         for _ in range(10):
             assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
         assert upstream_counters(before, upstream.read(), 1.0)["connections_per_s"] < 5
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_program_that_is_not_installed_is_named_with_its_package(name, monkeypatch, tmp_path):
+    """php-fpm is looked for by its versions, the others by their names."""
+    monkeypatch.setattr(running_backend, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(running_backend, "find_installed", lambda _: None)
+    package = BACKENDS[name].package
+    with pytest.raises(
+        BinaryMissing, match=f"{package} is not installed here; `apt-get install .* {package}`"
+    ):
+        backend_program(BACKENDS[name])
 
 
 OWN_WITH_TWO = """worker_processes 1;
