@@ -7,41 +7,44 @@ and stays there: so of two that do the same one is kept, and two that only help 
 
 *First question.* A change that the default's calibration points to may give the whole gain alone. If the
 model of the search thinks so, that is asked first: the default with this change beside the whole
-configuration. If no more than `MOST_LOSS` is lost, everything else goes at once.
+configuration. If no more than `MOST_LOSS` is lost, everything else goes at once. If more is, everything else
+is not left out together again.
 
 *Screening.* One block of the whole configuration and of it without each setting, one at a time, shows what
-matters much: that is kept. Where the trials are too few for that, what the model of the search says is worth
-least is left out in groups there. Of two settings one that the model says is worth nothing goes straight on.
+matters much: that is kept. Where the trials are too few for that, what calibration and model agree on is kept
+without one, and what the model says is worth least is left out in groups. Of two settings one that the model
+says is worth nothing goes straight on.
 
 *Proof.* What seemed to matter little is then left out in one check: at the end of that block, and in further
-ones with it and without it. If the check fails, each half has one of its own, down to single settings. Blocks
-that are affordable after that measure what is kept, one setting at a time, beside what is recommended by
-then. The last setting that is left needs no check: the confirmation measures it, beside the default.
+ones with it and without it. If the check fails, its parts have one each, down to single settings: halves, or
+what cost most in the screening apart from the rest. Single ones are all measured in one block, and then one
+after the other, the least costly first. Blocks that are affordable after that measure what is kept, one
+setting at a time, beside what is recommended by then. The last setting that is left needs no check: the
+confirmation measures it, beside the default.
 
-*Bounds.* Each block gives for each candidate one ratio to the configuration that has the setting. Their noise
-is pooled: over the blocks of the check, over the checks before it that found nothing, and with what the
-search has seen of it. A candidate is left out as soon as the upper bound (95 %, one-sided) of what it costs,
-with what earlier ones have cost, is below `MOST_LOSS`. It is kept as soon as the lower one is above, or as it
-costs that much in the mean of three blocks, or breaks a rule. Where the trials are used up before, two that
-cannot be told apart in capacity are left: the one nearer to the default is taken, unless it costs `MOST_LOSS`
-in the mean.
+*Bounds.* Each block gives for each candidate one ratio to the configuration that has the setting, whatever it
+was measured for first. Their noise is pooled: over the blocks of the check, over the checks before it that
+found nothing, and with what the search has seen of it. A candidate is left out as soon as the upper bound
+(95 %, one-sided) of what it costs, with what earlier ones have cost, is below `MOST_LOSS`. It is kept as soon
+as the lower one is above, or as it costs that much in the mean of three blocks, or breaks a rule; for a
+group, which is only checked in parts then, two blocks are enough. Where the trials are used up before, two
+that cannot be told apart in capacity are left: the one nearer to the default is taken, unless it costs
+`MOST_LOSS` in the mean.
 
 It is a state machine without clock or network, rebuilt from the recorded trials like the blocks of a
 confirmation: whoever carries it out measures `next_slot` until that is None.
 """
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from types import MappingProxyType
 
-from trimtab_trials.configuration import Configuration, configuration_hash
-from trimtab_trials.trial import Trial, Verdict
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial
 
-from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS, TRIES
-from trimtab_tuner.certainty.elimination_rounds import Bounds, Figure, Group, Round
+from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
+from trimtab_tuner.certainty.elimination_rounds import Blocks, Bounds, Figure, Group, Round
 from trimtab_tuner.certainty.setting_effects import Measure, SettingEffect
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Space
@@ -94,20 +97,13 @@ class Elimination:
         self._default = space.default()
         self._winner = winner
         self._figure = figure
-        self._budget_trials = budget_trials
-        self._seed = seed
         self._noise = noise
         self._measure: Measure = measure
-        self._done: dict[tuple[int, str], list[Trial]] = {}
-        for trial in trials:
-            if trial.verdict is not Verdict.ABORTED:
-                self._done.setdefault((trial.block, trial.configuration_hash), []).append(trial)
+        self._blocks = Blocks(trials, budget_trials, seed)
         self.current = dict(winner)
-        self.next_slot: tuple[int, Configuration] | None = None
-        self.spent = 0
-        self._block = 0
         self._lost = 0.0  # by what has been left out: a logarithm
         self._effects: dict[str, SettingEffect] = {}
+        self._not_together: list[set[str]] = []
         self._worth = worth
         self._pointed_to = {name for one in alone for name in self._changed_of(one)}
         changed = self._changed_by_worth()
@@ -127,9 +123,19 @@ class Elimination:
         return tuple(sorted(own, key=lambda one: (not one.kept, -(one.gain.gain if one.gain else 0.0))))
 
     @property
+    def next_slot(self) -> tuple[int, Configuration] | None:
+        """What is to be measured next: the number of its block, and the configuration; None at the end."""
+        return self._blocks.next_slot
+
+    @property
+    def spent(self) -> int:
+        """How many trials have been measured."""
+        return self._blocks.spent
+
+    @property
     def trials_left(self) -> int:
         """How many more trials there are at most."""
-        return 0 if self.next_slot is None else self._budget_trials - self.spent
+        return 0 if self.next_slot is None else self._blocks.left
 
     def _changed(self) -> list[str]:
         return self._changed_of(self.current)
@@ -148,86 +154,77 @@ class Elimination:
     def _go_through(self, alone: Sequence[Configuration]) -> None:
         if len(self._changed()) < 2:  # the confirmation measures that one
             return
-        begun = self._ask_of(alone)
-        if self.next_slot is not None or len(self._changed()) < 2:
-            return
-        found = self._screen(begun)
+        self._ask_of(alone)
+        if self.next_slot is None and len(self._changed()) > 1:
+            self._screen()
         while self.next_slot is None and len(self._changed()) > 1:
-            found = found or self._next_check()
+            found = self._next_check()
             if found is None:
                 return
             self._measure_round(found)
-            found = None
 
-    def _ask_of(self, alone: Sequence[Configuration]) -> dict[str, Trial]:
+    def _round(self, candidates: dict[Group, Configuration]) -> Round:
+        return Round(self.current, candidates, self._blocks.begun, self._figure)
+
+    def _ask_of(self, alone: Sequence[Configuration]) -> None:
         """Whether one of these does as much as the winner: then only its settings are left.
 
-        All are asked of in one block, one after the other, until one seems to. The trials of that block if it
-        is of use to the screening, as none of them does.
+        All are asked of in one block, one after the other, until one seems to. The screening goes on in the
+        last block of the question, if none of them does.
         """
-        begun: dict[str, Trial] = {}
         for configuration in alone:
             others = tuple(n for n, v in self.current.items() if configuration[n] != v)
-            found = Round(self.current, {others: configuration})
-            trials = self._next_block(found, [others], begun)
-            if trials is None:
-                return begun
-            begun = trials
-            found.take_in(trials, self._figure)
-            if self._costs_little(found, others):
-                self._measure_alone(found, others)
-                return {}
-        return begun
+            found = self._round({others: configuration})
+            if not self._measured(found, [others]):
+                return
+            seems_to = self._costs_little(found, others)
+            if seems_to and self._measure_alone(found, others):
+                return
+            self._not_together.append(set(others) - set(self._changed_of(configuration)))
+            if seems_to:
+                return
 
-    def _measure_alone(self, found: Round, others: Group) -> None:
-        """Further blocks of a first question, until it is answered."""
-        while found.blocks < BLOCKS_FOR_A_MEAN and not self._answered(found, others):
-            trials = self._next_block(found, [others])
-            if trials is None:
+    def _measure_alone(self, found: Round, others: Group) -> bool:
+        """Further blocks of a first question; whether the answer is yes, or still to be measured."""
+        while found.blocks(others) < BLOCKS_FOR_A_MEAN and not self._answered(found, others):
+            if not self._measured(found, [others]):
                 break
-            found.take_in(trials, self._figure)
-        enough = self._droppable(found, others) or not self._matters(found, others)
-        if self.next_slot is None and enough:
+        if self.next_slot is None:
+            if self._matters(found, others) and not self._droppable(found, others):
+                return False
             self._leave_out(others, found)
+        return True
 
     def _answered(self, found: Round, group: Group) -> bool:
-        return self._droppable(found, group) or self._justified(found, group, found.blocks)
+        return self._droppable(found, group) or self._justified(found, group)
 
-    def _screen(self, begun: Mapping[str, Trial]) -> Round | None:
-        """One block without each group of settings, perhaps `begun` already; the check of those that cost
-        little, begun in it.
-        """
-        affordable = self._budget_trials - self.spent - (not begun) - PROOF_TRIALS
+    def _screen(self) -> None:
+        """One block without each group of settings; what costs little there is checked next."""
         groups: list[Group] = [(name,) for name in self._changed_by_worth()]
-        if affordable < FEWEST_BLOCKS or (len(groups) == FEWEST_BLOCKS and self._groups):
-            return None  # one check tells of both
+        if len(groups) == FEWEST_BLOCKS and self._groups:
+            return  # one check tells of both
+        affordable = self._blocks.left - (not self._blocks.held(self.current)) - PROOF_TRIALS
+        if affordable < FEWEST_BLOCKS:
+            return
+        while len(groups) > max(affordable, FEWEST_BLOCKS) and self._surely_kept(groups[-1][0]):
+            groups.pop()
         while len(groups) > affordable:
             groups.sort(key=len)
             groups[:2] = [groups[0] + groups[1]]
-        found = Round(self.current, {g: c for g in groups if (c := self._without(g)) is not None})
-        trials = self._next_block(found, list(found.candidates), begun)
-        if trials is None:
-            return None
-        found.take_in(trials, self._figure)
+        found = self._round({g: c for g in groups if (c := self._without(g)) is not None})
+        if not self._measured(found, list(found.candidates)):
+            return
         quiet = [group for group in found.candidates if self._costs_little(found, group)]
-        loud = [group for group in groups if group not in quiet]
-        self._groups = [g for g in (sum(quiet, ()), *(g for g in loud if len(g) > 1)) if g]
-        self._alone = [group[0] for group in loud if len(group) == 1]
+        loud = [group for group in groups if group not in quiet and len(group) > 1]
+        self._groups = [sum(quiet, ())] if quiet else []
+        self._groups += [part for group in loud for part in self._parts(group)]
+        self._alone = [name for name in self._changed_by_worth() if name not in sum(self._groups, ())]
         for name in self._alone:
             self._note((name,), found)
-        return self._begun(self._groups[0], trials) if quiet else None
 
-    def _begun(self, group: Group, screened: Mapping[str, Trial]) -> Round | None:
-        """The check of all that costs little, with what the block of screening can tell of it."""
-        without = self._without(group)
-        if without is None:
-            return None
-        found, digest = Round(self.current, {group: without}), configuration_hash(without)
-        trial = screened.get(digest) or self._trial_of(without)
-        if trial is not None and not trial.verdict.spoilt:
-            now = configuration_hash(self.current)
-            found.take_in({now: screened[now], digest: trial}, self._figure)
-        return found
+    def _surely_kept(self, name: str) -> bool:
+        """What calibration and model agree on has no need of a trial where trials are few."""
+        return name in self._pointed_to and self._worth.get(name, 0.0) > QUIET_LOSS
 
     def _costs_little(self, found: Round, group: Group) -> bool:
         losses = found.losses(group)
@@ -238,41 +235,58 @@ class Elimination:
         return bounds.mean < max(QUIET_LOSS, QUIET_ERRORS * error)
 
     def _next_check(self) -> Round | None:
-        """The next check; None where nothing is left to check, or too few trials for two blocks."""
-        most = (self._budget_trials - self.spent) // FEWEST_BLOCKS - 1
-        groups = self._groups[:1] or [(name,) for name in self._alone][:most]
+        """The next check; None where nothing is left to check, or too few trials to decide on any."""
+        self._split_what_is_refuted()
+        singles = [group for group in self._groups if len(group) == 1]
+        groups = singles if self._groups[:1] == singles[:1] else self._groups[:1]
         candidates: dict[Group, Configuration] = {}
-        for group in groups if most >= 1 else ():
+        for group in groups or [(name,) for name in self._alone]:
             without = self._without(group)
             if without is None:
                 self._keep(group, None)  # by itself it cannot be left out
-            else:
-                candidates[group] = without
-        if candidates:
-            return Round(self.current, candidates)
-        return self._next_check() if most >= 1 and (self._groups or self._alone) else None
+                return self._next_check()
+            tried = self._round({**candidates, group: without})
+            if self._trials_for(tried, whole=not groups) > self._blocks.left:
+                break
+            candidates[group] = without
+        return self._round(candidates) if candidates else None
+
+    def _split_what_is_refuted(self) -> None:
+        """What the first question has shown to matter together is not left out together once more."""
+        for group in list(self._groups):
+            if len(group) > 1 and any(those <= set(group) for those in self._not_together):
+                self._keep(group, None)
+
+    def _trials_for(self, found: Round, *, whole: bool) -> int:
+        """How many it takes to decide on all candidates, or else on one of them once each has a block."""
+        new = sum(not found.blocks(group) for group in found.candidates)
+        base = new > 0 and not self._blocks.held(self.current)
+        return new + base + 1 + (len(found.candidates) if whole else 1)
 
     def _measure_round(self, found: Round) -> None:
         """Goes on until something of it is left out, or nothing of it is undecided."""
-        open_groups = list(found.candidates)
-        for blocks in range(found.blocks + 1, MOST_BLOCKS + 1):
-            trials = self._next_block(found, open_groups)
-            if trials is None:
-                break
-            found.take_in(trials, self._figure)
-            if blocks < FEWEST_BLOCKS:
-                continue
-            droppable = [group for group in open_groups if self._droppable(found, group)]
+        undecided = list(found.candidates)
+        while undecided:
+            for group in [group for group in undecided if self._justified(found, group)]:
+                undecided.remove(group)
+                self._keep(group, found)
+            droppable = [group for group in undecided if self._droppable(found, group)]
             if droppable:
                 self._leave_out(self._least(droppable, found), found)
                 return
-            for group in [group for group in open_groups if self._justified(found, group, blocks)]:
-                open_groups.remove(group)
-                self._keep(group, found)
-            if not open_groups:
-                return
+            further = self._further(found, undecided)
+            if not further or not self._measured(found, further):
+                break
         if self.next_slot is None:
-            self._settle(open_groups, found)
+            self._settle(undecided, found)
+
+    def _further(self, found: Round, undecided: Sequence[Group]) -> list[Group]:
+        """What the next block holds: what has none yet; then what has cost least, or all that is kept."""
+        new = [group for group in undecided if not found.blocks(group)]
+        open_ones = [group for group in undecided if found.blocks(group) < MOST_BLOCKS]
+        if new or not open_ones or open_ones[0] not in self._groups:
+            return new or open_ones
+        return [min(open_ones, key=lambda group: fmean(found.losses(group) or [math.inf]))]
 
     def _settle(self, groups: Sequence[Group], found: Round) -> None:
         """What no block is left for: nearness to the default decides where capacity cannot."""
@@ -300,48 +314,9 @@ class Elimination:
         """What leaving something out may still cost: a logarithm."""
         return -math.log1p(-MOST_LOSS) - self._lost
 
-    def _next_block(
-        self, found: Round, groups: Sequence[Group], begun: Mapping[str, Trial] = MappingProxyType({})
-    ) -> dict[str, Trial] | None:
-        """The trials of the next block that is whole, or of the open one that is `begun`; None where there is
-        none yet, or none any more.
-        """
-        trials = self._block_of(found, groups, begun)
-        while trials is not None and not trials:
-            trials = self._block_of(found, groups, {})
-        return trials
-
-    def _block_of(
-        self, found: Round, groups: Sequence[Group], begun: Mapping[str, Trial]
-    ) -> dict[str, Trial] | None:
-        """The trials of the next block by configuration; empty of one that was spoilt.
-
-        None where one of them is still to be measured (`next_slot`), or where there are too few left.
-        """
-        wanted = [found.current, *(found.candidates[group] for group in groups)]
-        configurations = [each for each in wanted if configuration_hash(each) not in begun]
-        if self.spent + len(configurations) > self._budget_trials:
-            return None
-        self._block += not begun
-        shuffler = random.Random(f"{self._seed} {self._block}")  # noqa: S311 - an experiment's order
-        trials = dict(begun)
-        for configuration in shuffler.sample(configurations, len(configurations)):
-            trial = self._trial_of(configuration)
-            if trial is None:
-                return None
-            if trial.verdict.spoilt:
-                return {}
-            trials[trial.configuration_hash] = trial
-        return trials
-
-    def _trial_of(self, configuration: Configuration) -> Trial | None:
-        """The one that counts of this block; None where it is still to be measured (`next_slot`)."""
-        tries = self._done.get((self._block, configuration_hash(configuration)), [])
-        self.spent += len(tries)
-        if not tries or (tries[-1].verdict.spoilt and len(tries) < TRIES):
-            self.next_slot = self._block, configuration
-            return None
-        return tries[-1]
+    def _measured(self, found: Round, groups: Sequence[Group]) -> bool:
+        """Whether one more block of these groups is whole."""
+        return self._blocks.go_on(self.current, [found.candidates[group] for group in groups])
 
     def _bounds(self, losses: Sequence[float]) -> Bounds:
         """Of what these blocks say is lost, with all that is known of noise."""
@@ -357,14 +332,18 @@ class Elimination:
             return False
         return self._bounds(losses).upper() < self._most_loss
 
-    def _justified(self, found: Round, group: Group, blocks: int) -> bool:
-        losses = found.losses(group)
+    def _justified(self, found: Round, group: Group) -> bool:
+        """Whether a setting matters, or of a group at least one, each of which is then checked."""
+        blocks, losses = found.blocks(group), found.losses(group)
+        if blocks < FEWEST_BLOCKS:
+            return False
         if found.fails(group):
             return True
         if len(losses) < FEWEST_BLOCKS:
             return False
         bounds, most = self._bounds(losses), self._most_loss
-        return bounds.lower() > most or (blocks >= BLOCKS_FOR_A_MEAN and bounds.mean > most)
+        enough = FEWEST_BLOCKS if len(group) > 1 else BLOCKS_FOR_A_MEAN
+        return bounds.lower() > most or (blocks >= enough and bounds.mean > most)
 
     def _leave_out(self, group: Group, found: Round) -> None:
         """The group is worth nothing: what is left goes on without it."""
@@ -387,12 +366,21 @@ class Elimination:
         self._alone = [name for name in self._alone if name not in whole]
 
     def _keep(self, group: Group, found: Round | None) -> None:
-        """The group is worth something: its halves are checked, or its only setting is kept."""
+        """The group is worth something: its parts are checked, or its only setting is kept."""
         self._forget(group)
         if len(group) > 1:
-            self._groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
+            self._groups[:0] = self._parts(group)
             return
         self._note(group, found)
+
+    def _parts(self, group: Group) -> list[Group]:
+        """Halves; or what has cost most by itself, last, apart from the rest."""
+        found = self._round({(name,): c for name in group if (c := self._without((name,))) is not None})
+        costs = {name: found.losses((name,)) for (name,) in found.candidates}
+        if len(costs) == len(group) and all(costs.values()):
+            *rest, most = sorted(group, key=lambda name: fmean(costs[name]))
+            return [tuple(rest), (most,)]
+        return [group[: len(group) // 2], group[len(group) // 2 :]]
 
     def _note(self, group: Group, found: Round | None) -> None:
         """What leaving out a single setting has shown, though it is kept."""
