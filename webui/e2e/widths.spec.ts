@@ -87,3 +87,13 @@ test('charts grow and shrink with their panels when the window does', async ({ p
     }
   }
 });
+
+test('a table whose columns go on beyond an edge says so over its coloured cells', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 900 });
+  await page.goto('/host');
+  const table = page.getByRole('region', { name: 'Table: Interrupts by CPU' });
+  await expect(table).toHaveAttribute('data-cut-at', 'right');
+  await keepPicture(page, 'narrow-cut');
+  await table.evaluate((box) => box.scrollTo({ left: box.scrollWidth }));
+  await expect(table).toHaveAttribute('data-cut-at', 'left');
+});
