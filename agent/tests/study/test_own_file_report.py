@@ -289,3 +289,103 @@ def test_numbers_that_apache_corrects_are_told_in_its_own_words_and_as_we_reckon
     assert f"- apache2 says: {said[0]}" in lines
     reckoned = f"- {file}:4: MaxRequestWorkers 3000: Apache takes 100, as ServerLimit 4"
     assert any(line.startswith(reckoned) for line in lines)
+
+
+OVER_TLS = {
+    "nginx": (
+        "events {}\nhttp {\n server { listen 80; return 301 https://a; }\n server {\n  listen 443 ssl;\n"
+        "  server_name shop.example;\n  ssl_certificate /c.pem;\n  ssl_certificate_key /c.key;\n }\n}\n"
+    ),
+    "apache": (
+        "Listen 80\nListen 443\nLoadModule mpm_event_module m.so\n<VirtualHost *:443>\nSSLEngine on\n"
+        "ServerName shop.example\nSSLCertificateFile /c.pem\nSSLCertificateKeyFile /c.key\n</VirtualHost>\n"
+    ),
+    "lighttpd": (
+        'server.document-root = "/srv"\nserver.port = 80\n$SERVER["socket"] == ":443" {\n'
+        ' ssl.engine = "enable"\n ssl.pemfile = "/c.pem"\n ssl.privkey = "/c.key"\n}\n'
+    ),
+    "h2o": (
+        "listen: 80\nhosts:\n  shop.example:\n    listen:\n      port: 443\n      ssl:\n"
+        "        certificate-file: /c.pem\n        key-file: /c.key\n    paths: {}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("target", "line"), [("nginx", 4), ("apache", 4), ("lighttpd", 4), ("h2o", 6)])
+def test_whether_a_site_of_tls_is_measured_so_is_told_by_its_name(target, line, tmp_path):
+    """With what becomes of its certificates; a file without such a site has no such line."""
+    file = tmp_path / TARGETS[target].file_name
+    file.write_text(OVER_TLS[target])
+    site = '$SERVER["socket"] == ":443"' if target == "lighttpd" else "shop.example"
+
+    def lines(workload):
+        told = check(RunSpec(target=target, base=str(file), workload=workload)).told()
+        return [(each.line, each.text) for each in told.lines if "TLS" in each.text], told.lines
+
+    ((number, plain),), told = lines("specweb99")
+    assert number == line
+    assert plain.startswith(f"{site} speaks TLS, and this workload asks in plain text: ")
+    assert plain.endswith("--workload specweb99-tls")
+    assert not any("/c.pem" in each.text for each in told)
+    ((number, secure),), told = lines("specweb99-tls")
+    assert number == line
+    assert secure.startswith(f"{site} speaks TLS, and so does the workload, with certificates that the run ")
+    assert any("/c.pem from DIRECTORY/tls/rsa.pem" in each.text for each in told)
+    without = OVER_TLS[target].replace("ssl.engine", "x").replace("SSLEngine on", "").replace(" ssl;", ";")
+    file.write_text(without.replace("      ssl:", "      other:"))
+    assert lines("specweb99")[0] == []
+
+
+def test_many_sites_of_tls_are_one_line(tmp_path):
+    """With the names of the first."""
+    file = tmp_path / "nginx.conf"
+    sites = "".join(f"server {{ listen 443 ssl; server_name s{number}; }}\n" for number in range(9))
+    file.write_text(f"events {{}}\nhttp {{\n{sites}}}\n")
+    (said,) = [
+        each for each in check(RunSpec(target="nginx", base=str(file))).told().lines if "TLS" in each.text
+    ]
+    assert said.text.startswith("s0, s1, s2, s3, s4 and 4 more speak TLS, and this workload asks in plain")
+    assert said.line == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "place", "sentence"),
+    [
+        (
+            "nginx",
+            "events { worker_connections 900; }\nworker_rlimit_nofile 65535;\nhttp { server {} }\n",
+            2,
+            "worker_rlimit_nofile 65535: nginx takes 1000 here, the hard limit on open files (ulimit -Hn)",
+        ),
+        (
+            "lighttpd",
+            'server.document-root = "/srv"\nserver.max-fds = 65535\nserver.max-connections = 300\n',
+            2,
+            "server.max-fds 65535: lighttpd takes 1000 here, the hard limit on open files (ulimit -Hn)",
+        ),
+        (
+            "h2o",
+            "max-connections: 4096\nlisten: 80\nhosts:\n  a: {paths: {}}\n",
+            0,
+            "4096 connections of one process, as the file allows: h2o has 1000 open files for them here",
+        ),
+        (
+            "apache",
+            "Listen 80\nThreadLimit 600\nThreadsPerChild 600\nMaxRequestWorkers 600\n",
+            0,
+            "1800 connections of one process, as the file allows: apache2 has 1000 open files for them here",
+        ),
+    ],
+)
+def test_a_limit_above_what_the_system_allows_is_told_with_both_figures(
+    target, text, place, sentence, tmp_path
+):
+    """Before the run; what the system allows is not told."""
+    file = tmp_path / TARGETS[target].file_name
+    file.write_text(text)
+    plan = check(RunSpec(target=target, base=str(file)))
+    (said,) = [each for each in plan.told(descriptors=1000).lines if each.kind == "corrected"]
+    assert said.text.startswith(sentence)
+    assert (said.line, said.file) == (place, str(file) if place else "")
+    assert "corrected" not in {each.kind for each in plan.told(descriptors=1_000_000).lines}
+    assert "corrected" not in {each.kind for each in plan.told().lines}

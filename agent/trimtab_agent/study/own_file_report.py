@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.in_force import limit_of_descriptors
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.targets.tls import KEY
@@ -33,6 +35,8 @@ HEADINGS: dict[Kind, str] = {
     "comment": "Comments that warn, beside settings that are tuned:",
 }
 UPSTREAM = "127.0.0.1:UPSTREAM"
+_MOST_NAMED = 5
+_OVER_TLS = "specweb99-tls"
 
 
 class Line(BaseModel):
@@ -71,11 +75,13 @@ def report(
     missing: Mapping[str, str] = MappingProxyType({}),
     further: Mapping[Kind, Sequence[str]] = MappingProxyType({}),
     stand_ins: Collection[str] = (),
+    descriptors: int | None = None,
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
     `missing` has the addresses of upstreams where nobody answers, each with why, `further` what else is known
     of each kind that has no one place in the file; `stand_ins` are the file's upstreams that are replaced.
+    `descriptors` are the open files that the system allows a process here (the hard limit), where known.
     """
     default = space.default()
     context = RenderContext(
@@ -94,6 +100,8 @@ def report(
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing)
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
+    if descriptors is not None:
+        lines += _descriptors(target, base, default, descriptors)
     each_cpu = _one_for_each_cpu(target, base)
     free = {
         knob.name: f"{default[knob.name]}, one for each CPU of the server"
@@ -102,8 +110,10 @@ def report(
         for knob in space.free
     }
     knobs = [knob for knob in space.knobs if knob.name in free]
-    for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):
-        if told.kind != "refused" and (told.kind != "stays" or _about(told, free)):
+    said = _told(target, base)
+    lines += _over_tls([each for each in said if each.kind == "secure"], base, context.tls_directory)
+    for told in (*said, *warnings(base.sources.whole, knobs)):
+        if told.kind not in ("refused", "secure") and (told.kind != "stays" or _about(told, free)):
             file, number = base.sources.place(told.line)
             lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
     paths = tuple(path for path, _ in base.sources.files[1:])
@@ -163,6 +173,52 @@ def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iter
             if missing[each.address] == UNRESOLVED:
                 text += f", so that {NOWHERE} takes its place, where nobody listens"
             yield Line(kind="missing", text=text, file=file, line=number)
+
+
+def _over_tls(sites: Sequence[Told], base: BaseFile, certificates: str | None) -> Iterator[Line]:
+    """Whether the sites that speak TLS are measured so, and with which certificates: one line for all;
+    `certificates` is the directory of those of the run, None where the workload asks in plain text.
+    """
+    if not sites:
+        return
+    names = list(dict.fromkeys(each.text or "a site without a name" for each in sites))
+    named = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        named += f" and {len(names) - _MOST_NAMED} more"
+    speak = "speak" if len(names) > 1 else "speaks"
+    if certificates is None:
+        text = (
+            f"{named} {speak} TLS, and this workload asks in plain text: what TLS costs is not measured. The "
+            "measured server still speaks it there, with your certificates and keys, which it reads as yours "
+            f"does. A workload with [tls] measures it: --workload {_OVER_TLS}"
+        )
+    else:
+        text = (
+            f"{named} {speak} TLS, and so does the workload, with certificates that the run makes in "
+            f"{certificates}. They take the place of yours at every site; your keys are not read"
+        )
+    file, number = base.sources.place(sites[0].line)
+    yield Line(kind="site", text=text, file=file, line=number)
+
+
+def _descriptors(target: Target, base: BaseFile, values: Configuration, allowed: int) -> Iterator[Line]:
+    """Where the file asks for more open files than the system allows a process, or its connections do."""
+    whole = base.sources.whole
+    asked = limit_of_descriptors(target.name, whole)
+    if asked is not None and asked.most > allowed:
+        file, number = base.sources.place(line_of(whole, asked.start))
+        text = (
+            f"{asked.name} {asked.most}: {target.program} takes {allowed} here, the hard limit on open files "
+            "(ulimit -Hn) of whoever starts Trimtab"
+        )
+        yield Line(kind="corrected", text=text, file=file, line=number)
+    connections = target.demands(values).connections
+    if connections > allowed:
+        text = (
+            f"{connections} connections of one process, as the file allows: {target.program} has {allowed} "
+            "open files for them here, the hard limit (ulimit -Hn) of whoever starts Trimtab"
+        )
+        yield Line(kind="corrected", text=text)
 
 
 def _about(told: Told, free: dict[str, int | str]) -> bool:

@@ -21,6 +21,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 
 import logging
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -243,7 +244,8 @@ class RunService:
         if elsewhere:
             return plan.told({}, corrected)
         missing = upstreams_missing(plan.target, plan.base)
-        return plan.told(missing, corrected, logs_elsewhere(plan.target, plan.base, self.paths.var.resolve()))
+        logs = logs_elsewhere(plan.target, plan.base, self.paths.var.resolve())
+        return plan.told(missing, corrected, logs, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 
     def _require_own_file(self, plan: Plan, chosen: Chosen) -> tuple[str, ...]:
         """Raises SpecError for a file that its server refuses; on other hosts their servers say so.

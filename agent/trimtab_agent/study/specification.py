@@ -146,11 +146,13 @@ class Plan:
         missing: Mapping[str, str] = MappingProxyType({}),
         corrected: Sequence[str] = (),
         logs: Sequence[str] = (),
+        descriptors: int | None = None,
     ) -> OwnFileReport:
         """What happens to the user's own file, which there is; raises SpecError.
 
         `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the
-        server says of numbers in whose place it takes others, `logs` what is otherwise with a trial's logs.
+        server says of numbers in whose place it takes others, `logs` what is otherwise with a trial's logs,
+        `descriptors` how many files a process may open here.
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
@@ -160,7 +162,7 @@ class Plan:
             "site": () if self.site is None else self.site.told,
             "log": logs,
         }
-        return report(self.target, self.base, self.space, missing, further, stand_ins)
+        return report(self.target, self.base, self.space, missing, further, stand_ins, descriptors)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""

@@ -15,14 +15,14 @@ APACHE = (
 @pytest.mark.parametrize(
     ("target", "text", "asked"),
     [
-        ("nginx", "worker_rlimit_nofile 65000;\n", ("worker_rlimit_nofile", 65_000)),
+        ("nginx", "worker_rlimit_nofile 65000;\n", ("worker_rlimit_nofile", 65_000, 0)),
         ("nginx", "# worker_rlimit_nofile 1;\nevents {}\n", None),
-        ("lighttpd", "server.max-fds = 9\nserver.max-fds = 16384\n", ("server.max-fds", 16_384)),
+        ("lighttpd", "server.max-fds = 9\nserver.max-fds = 16384\n", ("server.max-fds", 16_384, 19)),
         ("apache", "ServerLimit 4\n", None),
     ],
 )
 def test_the_limit_that_a_file_sets_is_read(target, text, asked):
-    """The last one counts."""
+    """The last one counts, where it stands."""
     assert limit_of_descriptors(target, text) == asked
 
 

@@ -6,6 +6,7 @@ file that was measured, as it is recorded with a trial.
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 _NOTE = "# In force: "
 _LIMITS = {
@@ -21,10 +22,18 @@ _SAYS = re.compile(
 )
 
 
-def limit_of_descriptors(target: str, text: str) -> tuple[str, int] | None:
-    """The setting by which a file of that target limits its open files, and to how many; None without."""
-    found = _LIMITS[target].findall(text) if target in _LIMITS else []
-    return (found[-1][0], int(found[-1][1])) if found else None
+class Limit(NamedTuple):
+    """How many files a process is to open at most, the setting that says so, and where it begins."""
+
+    name: str
+    most: int
+    start: int
+
+
+def limit_of_descriptors(target: str, text: str) -> Limit | None:
+    """The setting by which a file of that target limits its open files; None without."""
+    found = [*_LIMITS[target].finditer(text)] if target in _LIMITS else []
+    return Limit(found[-1][1], int(found[-1][2]), found[-1].start(1)) if found else None
 
 
 def differences(target: str, text: str, descriptors: int | None, log: str) -> tuple[str, ...]:
@@ -33,9 +42,10 @@ def differences(target: str, text: str, descriptors: int | None, log: str) -> tu
     """
     said = [" ".join(words.split()) for words in _SAYS.findall(log)]
     asked = limit_of_descriptors(target, text)
-    if asked is not None and descriptors is not None and descriptors < asked[1]:
-        name, wanted = asked
-        said.insert(0, f"{descriptors} open files in place of {name} {wanted}: the system allows no more")
+    if asked is not None and descriptors is not None and descriptors < asked.most:
+        said.insert(
+            0, f"{descriptors} open files in place of {asked.name} {asked.most}: the system allows no more"
+        )
     return tuple(dict.fromkeys(said))
 
 

@@ -23,11 +23,12 @@ class Told(NamedTuple):
     `refused`: the file cannot be run privately. `runs`: a program, or code, that the measured instance runs
     too. `corrected`: a value in whose place the server takes another. `log`: what a log costs, and what it
     would to have it cheaper. `stays`: an exception from a knob, in which its tuned value does not apply.
+    `secure`: a site that speaks TLS, by its name.
     `comment`: somebody has written beside a knob that it is not to be touched. `is_part`: refused because no
     server is started with it, only with a file that includes it.
     """
 
-    kind: Literal["refused", "runs", "stays", "corrected", "log", "comment"]
+    kind: Literal["refused", "runs", "stays", "corrected", "log", "secure", "comment"]
     line: int
     text: str
     is_part: bool = False

@@ -21,6 +21,29 @@ def answering(lines: Sequence[Line]) -> list[int]:
     return [site for site in sites if not of_site[site] & _REDIRECTING or "documentroot" in of_site[site]]
 
 
+def secure(lines: Sequence[Line]) -> list[int]:
+    """The numbers of the virtual hosts that speak TLS."""
+    return sorted(
+        {
+            line.site
+            for line in lines
+            if line.name == "sslengine"
+            and line.site
+            and line.of_site
+            and line.words[:1] != ()
+            and line.words[0].text.lower() != "off"
+        }
+    )
+
+
+def called(site: int, lines: Sequence[Line]) -> str:
+    """A virtual host by its name, or else by its number."""
+    names = (
+        line.words[0].text for line in lines if line.site == site and line.name == "servername" and line.words
+    )
+    return next(names, str(site))
+
+
 def in_sites(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """The lines by which all virtual hosts that answer set a knob alike, by its name in small letters."""
     found: dict[str, list[Line]] = {}

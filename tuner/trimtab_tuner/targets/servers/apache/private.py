@@ -108,21 +108,12 @@ def _model(lines: Sequence[Line], context: RenderContext) -> int:
     where there is none.
     """
     answering = levels.answering(lines)
-    secure = [
-        site
-        for site in answering
-        if any(line.name == "sslengine" and line.site == site and line.of_site for line in lines)
-    ]
-    return next(iter((secure if context.tls_directory is not None else []) or answering), 0)
+    secure = levels.secure(lines) if context.tls_directory is not None else []
+    return next(iter([site for site in answering if site in secure] or answering), 0)
 
 
 def _named(site: int, lines: Sequence[Line]) -> str:
-    if not site:
-        return ""
-    names = (
-        line.words[0].text for line in lines if line.site == site and line.name == "servername" and line.words
-    )
-    return f", with the settings of the site {next(names, site)}"
+    return f", with the settings of the site {levels.called(site, lines)}" if site else ""
 
 
 def _own(

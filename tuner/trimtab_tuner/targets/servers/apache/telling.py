@@ -51,10 +51,14 @@ def told(text: str) -> Iterator[Told]:
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
     yield from _corrected(text)
+    secure = levels.secure(lines)
     for line in levels.exceptions(lines):
         knob = _NAMES[line.name]
         said = " ".join(line.text.split())
         yield Told("stays", line_of(text, line.start), f"{said} stays: a tuned {knob} does not apply there")
+    for line in lines:
+        if line.name == SITE and line.opens and line.site in secure:
+            yield Told("secure", line_of(text, line.start), levels.called(line.site, lines))
 
 
 def _corrected(text: str) -> Iterator[Told]:

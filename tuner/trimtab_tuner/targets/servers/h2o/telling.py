@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from ruamel import yaml
 
 from trimtab_tuner.targets.servers.h2o import syntax
-from trimtab_tuner.targets.told import Told
+from trimtab_tuner.targets.told import Told, line_of
 
 _UNSEEN = (
     "it would run in the measured server too, and what it opens or writes cannot be seen before; expected "
@@ -38,6 +38,9 @@ def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
             yield Told("runs", line, f"{command.name}: !env: its value is that of whoever starts Trimtab")
         elif command.name in _RUN:
             yield Told("refused", line, f"{command.name}: {_UNSEEN}")
+        elif command.name == "ssl" and command.above[-1:] == ("listen",):
+            site = command.above[1] if command.above[:1] == ("hosts",) else "every host"
+            yield Told("secure", line_of(text, command.start), site)
         elif command.start in exceptions and isinstance(command.value, yaml.ScalarNode):
             said = f"{command.name}: {command.value.value} in {'/'.join(command.above)}"
             yield Told("stays", line, f"{said} stays: a tuned {command.name} does not apply there")

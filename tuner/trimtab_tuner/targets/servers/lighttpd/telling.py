@@ -18,6 +18,7 @@ def told(text: str) -> Iterator[Told]:
     said = list(syntax.walk(text))
     known = {include.start for include in editing.includes(text)}
     yield from _fragment(text, said)
+    yield from _secure(text, said)
     for statement in said:
         number, line = line_of(text, statement.start), " ".join(statement.text.split())
         if statement.text.startswith(_SHELL):  # one that could be run is filled in already
@@ -38,6 +39,18 @@ def told(text: str) -> Iterator[Told]:
             yield Told("runs", number, f"{line}: the measured server runs this Lua too")
         elif statement.name in _KNOBS and statement.depth > 0:
             yield Told("stays", number, f"{line} stays: a tuned {statement.name} does not apply there")
+
+
+def _secure(text: str, said: Sequence[Statement]) -> Iterator[Told]:
+    """Where TLS is spoken: under a condition, or at every address."""
+    around: list[Statement] = []
+    for statement in said:
+        del around[statement.depth :]
+        if statement.is_head:
+            around.append(statement)
+        elif statement.name == "ssl.engine" and '"enable"' in statement.text:
+            at = around[-1].text.strip() if around else "every address"
+            yield Told("secure", line_of(text, statement.start), at)
 
 
 def _fragment(text: str, said: Sequence[Statement]) -> Iterator[Told]:

@@ -59,6 +59,15 @@ def speaks_tls(server: Directive) -> bool:
     return any("ssl" in listen.arguments[1:] for listen in syntax.find(server.block or [], "listen"))
 
 
+def called(server: Directive) -> str:
+    """A server by its first name, or else by its first address."""
+    inside = server.block or []
+    names = [name for each in syntax.find(inside, "server_name") for name in each.arguments]
+    listens = [each.arguments[0] for each in syntax.find(inside, "listen") if each.arguments]
+    known = [*(name for name in names if name not in ("_", "")), *(f"at {each}" for each in listens)]
+    return known[0] if known else ""
+
+
 def _users(tree: list[Directive], name: str) -> list[Path]:
     """The blocks for which the directive is set, each with those around it."""
     if name.startswith("proxy_"):

@@ -227,11 +227,8 @@ def _model(servers: Sequence[Directive]) -> Directive | None:
 def _with_settings_of(model: Directive | None) -> str:
     if model is None:
         return ""
-    inside = model.block or []
-    names = [name for each in syntax.find(inside, "server_name") for name in each.arguments]
-    listens = [each.arguments[0] for each in syntax.find(inside, "listen") if each.arguments]
-    called = [*(name for name in names if name not in ("_", "")), *(f"at {each}" for each in listens)]
-    return f", with the settings of {f'the site {called[0]}' if called else 'the first site'}"
+    called = levels.called(model)
+    return f", with the settings of {f'the site {called}' if called else 'the first site'}"
 
 
 def _settings_of(

@@ -46,6 +46,9 @@ def told(text: str) -> Iterator[Told]:
             said = " ".join((directive.name, *directive.arguments))
             yield Told("stays", directive.line, f"{said} stays: a tuned {name} does not apply there")
     yield from logs.told(tree)
+    for server in syntax.find(tree, "http", "server"):
+        if levels.speaks_tls(server):
+            yield Told("secure", server.line, levels.called(server))
 
 
 def _without_http(tree: list[Directive]) -> Told:
