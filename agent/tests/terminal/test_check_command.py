@@ -1,12 +1,15 @@
 """`trimtab check FILE`: what in a file contradicts this machine, where it stands, and the exit code."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 from trimtab_agent import checked_file
 from trimtab_agent.host.allowed import Machine
 from trimtab_tuner.checking.machine import Descriptors
-from trimtab_tuner.targets import sources
+from trimtab_tuner.targets import TARGETS, sources
+from trimtab_tuner.targets.servers.nginx import syntax
 
 MACHINE = Machine(
     cpus=2.0,
@@ -182,3 +185,78 @@ def test_lines_of_an_apache2_conf_are_those_of_the_user(command, tmp_path, monke
     code, output, _ = command("check", str(file))
     assert code == 4
     assert f"{file}:3: error: MaxRequestWorkers 3000: ServerLimit 4 with 25 threads each allows 100" in output
+
+
+SITES = {
+    "nginx": (
+        "events {{}}\nhttp {{\n{}}}\n",
+        (
+            "server {{ listen 443 ssl; server_name s{0}; root /srv; ssl_certificate /c.pem; sendfile off; "
+            "location / {{ proxy_pass http://127.0.0.1:{1}; }} }}\n"
+        ),
+    ),
+    "apache": (
+        "Listen 80\nLoadModule mpm_event_module m.so\n{}",
+        (
+            "<VirtualHost *:80>\nServerName s{0}\nSSLEngine on\nKeepAliveTimeout {1}\nDocumentRoot /srv\n"
+            "ProxyPass /a http://127.0.0.1:{1}/\n</VirtualHost>\n"
+        ),
+    ),
+    "lighttpd": (
+        'server.document-root = "/srv"\n{}',
+        (
+            '$HTTP["host"] == "s{0}" {{\n server.max-keep-alive-idle = {1}\n ssl.engine = "enable"\n'
+            ' proxy.server = ( "" => ( ( "host" => "127.0.0.1", "port" => {1} ) ) )\n}}\n'
+        ),
+    ),
+    "h2o": (
+        "listen: 80\nhosts:\n{}",
+        (
+            "  s{0}:\n    listen: {{port: 443, ssl: {{key-file: /k, certificate-file: /c}}}}\n"
+            "    paths: {{/: {{proxy.reverse.url: 'http://127.0.0.1:{1}/'}}}}\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("target", SITES)
+def test_work_of_a_check_grows_with_the_sites_and_no_faster(target, tmp_path, monkeypatch):
+    """Counted in instructions of Python: eight times the sites take eight times as many, not 64."""
+    monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)
+    whole, site = SITES[target]
+    file = tmp_path / TARGETS[target].file_name
+    run = []
+
+    def counting(frame, *_):
+        frame.f_trace_opcodes = True
+        run[-1] += 1
+        return counting
+
+    for sites in (15, 120):
+        file.write_text(whole.format("".join(site.format(number, 9000 + number) for number in range(sites))))
+        run.append(0)
+        before = sys.gettrace()
+        sys.settrace(counting)
+        try:
+            checked_file.checked(TARGETS[target], file)
+        finally:
+            sys.settrace(before)
+    assert run[1] < 8.2 * run[0]
+
+
+def test_each_file_is_read_and_parsed_once_and_the_whole_twice(file, monkeypatch):
+    """As it stands, and with its paths made absolute: however many rules ask what it says."""
+    monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)
+    for number in range(20):
+        name = file.parent / f"sites/{number}.conf"
+        name.write_text(
+            f"server {{ listen 80; server_name s{number}; root www; location / {{ return 200; }} }}\n"
+        )
+    parsed, tokens = [], syntax._tokens
+    monkeypatch.setattr(syntax, "_tokens", lambda text: parsed.append(text) or tokens(text))
+    read, read_bytes = [], Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
+    syntax.parse.cache_clear()
+    checked_file.checked(TARGETS["nginx"], file)
+    assert sorted(read) == sorted(path for path in file.parent.rglob("*.conf"))
+    assert len(parsed) == len(read) + 2

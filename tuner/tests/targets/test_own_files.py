@@ -312,7 +312,7 @@ def test_h2o_line_that_is_left_out_is_named_without_the_comments_behind_it():
     site = "hosts:\n  a:\n    listen: 80\n    paths: {/: {file.dir: /srv}}\n"
     text = f"user: a # of ours\n# access-log: /l\n{site}"
     private = h2o.private(text, own_values(h2o, text, 2), (), CONTEXT)
-    assert "# user: a is the instance's own\n" in private
+    assert "# user: a is left out: the instance runs as one user, without privileges\n" in private
     assert "/l" not in private.partition("hosts:")[0]
 
 

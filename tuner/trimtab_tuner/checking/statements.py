@@ -4,7 +4,6 @@ Each language has its scanner in its target's folder; here its pieces are only b
 are those of the whole text, with includes filled in.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from trimtab_tuner.targets.servers.h2o import syntax as h2o
 from trimtab_tuner.targets.servers.lighttpd import syntax as lighttpd
 from trimtab_tuner.targets.servers.mariadb import option_file
 from trimtab_tuner.targets.servers.nginx import syntax as nginx
+from trimtab_tuner.targets.told import LineAt, lines_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class ServerFile:
 
 def read(target: Target, text: str) -> ServerFile:
     """The whole text of a file. Raises RenderError for what is no file of the target."""
-    line_of = _lines(text)
+    line_of = lines_of(text)
     behind = (
         (Statement(each.setting, (each.address,), line_of(each.start)), each)
         for each in target.upstreams(text)
@@ -104,16 +104,7 @@ def read(target: Target, text: str) -> ServerFile:
     return ServerFile(target, tuple(_READERS[target.name](text, line_of)), tuple(behind))
 
 
-LineOf = Callable[[int], int]
-
-
-def _lines(text: str) -> LineOf:
-    """Gives the number of the line, from 1, at a place of the text."""
-    breaks = [place for place, sign in enumerate(text) if sign == "\n"]
-    return lambda place: bisect_right(breaks, place - 1) + 1
-
-
-def _of_nginx(text: str, _line_of: LineOf) -> Iterator[Statement]:
+def _of_nginx(text: str, _line_of: LineAt) -> Iterator[Statement]:
     heads: dict[int, Statement] = {}
     for directive, above in nginx.walk(nginx.parse(text)):
         around = tuple(heads[id(block)] for block in above)
@@ -124,7 +115,7 @@ def _of_nginx(text: str, _line_of: LineOf) -> Iterator[Statement]:
         yield said
 
 
-def _of_apache(text: str, line_of: LineOf) -> Iterator[Statement]:
+def _of_apache(text: str, line_of: LineAt) -> Iterator[Statement]:
     around: list[Statement] = []
     for line in apache.walk(text):
         if line.closes:
@@ -140,7 +131,7 @@ def _of_apache(text: str, line_of: LineOf) -> Iterator[Statement]:
         yield said
 
 
-def _of_lighttpd(text: str, line_of: LineOf) -> Iterator[Statement]:
+def _of_lighttpd(text: str, line_of: LineAt) -> Iterator[Statement]:
     around: list[Statement] = []
     for each in lighttpd.walk(text):
         del around[each.depth :]
@@ -152,7 +143,7 @@ def _of_lighttpd(text: str, line_of: LineOf) -> Iterator[Statement]:
         yield said
 
 
-def _of_h2o(text: str, line_of: LineOf) -> Iterator[Statement]:
+def _of_h2o(text: str, line_of: LineAt) -> Iterator[Statement]:
     for command in h2o.commands(text):
         value = command.value.value
         plain = isinstance(value, str) and not (command.value.tag or "").startswith("!")
@@ -160,17 +151,17 @@ def _of_h2o(text: str, line_of: LineOf) -> Iterator[Statement]:
         yield Statement(command.name, (value,) if plain else (), line_of(command.start), around)
 
 
-def _of_core(text: str, line_of: LineOf) -> Iterator[Statement]:
+def _of_core(text: str, line_of: LineAt) -> Iterator[Statement]:
     for each in core.assignments(text):
         yield Statement(each.name, (each.value,), line_of(each.start))
 
 
-def _of_mariadb(text: str, line_of: LineOf) -> Iterator[Statement]:
+def _of_mariadb(text: str, line_of: LineAt) -> Iterator[Statement]:
     for each in option_file.assignments(text):
         yield Statement(each.name, (each.value,), line_of(each.start))
 
 
-_READERS: Mapping[str, Callable[[str, LineOf], Iterator[Statement]]] = {
+_READERS: Mapping[str, Callable[[str, LineAt], Iterator[Statement]]] = {
     "nginx": _of_nginx,
     "apache": _of_apache,
     "lighttpd": _of_lighttpd,

@@ -17,6 +17,9 @@ LOOPBACK = "127.77"  # all of 127.0.0.0/8 is the machine's own; replicas have th
 _MOST = 250
 _HEAD = "Your file as Trimtab measures it. What differs:"
 _END = "Nothing else differs."
+NO_USER = "is left out: the instance runs as one user, without privileges"
+OWN_LOG = "goes into the log of the trial"
+ITS_OWN = "is the instance's own"
 
 
 class Change(NamedTuple):
@@ -60,7 +63,7 @@ def with_changes(
     """The text with these changes, and the comment that names them, the knobs in it, and where the settings
     of the workload's `site` are from.
     """
-    said = [f"one more site is added, at an address of its own, which answers the workload{site}"]
+    said = [f"one more site is added, at an address of its own, which alone answers the workload{site}"]
     if knobs:
         values = (f"{name} = {value}" for name, value in configuration.items() if name in knobs)
         said.append(f"knobs of this trial: {', '.join(values)}")

@@ -4,7 +4,8 @@ Each server's language has its own reader of these (`Target.told`); comments tha
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from trimtab_tuner.space import Knob
@@ -14,6 +15,7 @@ _WARNS = re.compile(
     r"keep\b|important|nicht|niemals|vorsicht|ne\s+pas|no\s+tocar)\b",
     re.IGNORECASE,
 )
+_BREAK = re.compile("\n")
 _LISTEN_OPTIONS = ("backlog", "reuseport")
 
 
@@ -42,6 +44,15 @@ def nothing_told(_text: str) -> Sequence[Told]:
 def line_of(text: str, place: int) -> int:
     """The number of the line of a place, from 1."""
     return text.count("\n", 0, place) + 1
+
+
+LineAt = Callable[[int], int]
+
+
+def lines_of(text: str) -> LineAt:
+    """Gives the number of the line at a place of the text, from 1, of a text that is asked for many."""
+    breaks = [found.start() for found in _BREAK.finditer(text)]
+    return lambda place: bisect_left(breaks, place) + 1
 
 
 def warnings(text: str, knobs: Sequence[Knob]) -> Iterator[Told]:

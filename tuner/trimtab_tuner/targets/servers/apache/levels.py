@@ -16,51 +16,49 @@ _REDIRECTING = {"redirect", "redirectpermanent", "redirectmatch"}
 
 def answering(lines: Sequence[Line]) -> list[int]:
     """The numbers of the virtual hosts that do more than to send clients elsewhere."""
-    sites = sorted({line.site for line in lines if line.site})
-    of_site = {site: {line.name for line in lines if line.site == site and line.of_site} for site in sites}
-    return [site for site in sites if not of_site[site] & _REDIRECTING or "documentroot" in of_site[site]]
+    of_site: dict[int, set[str]] = {line.site: set() for line in lines if line.site}
+    for line in lines:
+        if line.site and line.of_site:
+            of_site[line.site].add(line.name)
+    return [
+        site for site, names in sorted(of_site.items()) if not names & _REDIRECTING or "documentroot" in names
+    ]
 
 
-def secure(lines: Sequence[Line]) -> list[int]:
+def secure(lines: Sequence[Line]) -> set[int]:
     """The numbers of the virtual hosts that speak TLS."""
-    return sorted(
-        {
-            line.site
-            for line in lines
-            if line.name == "sslengine"
-            and line.site
-            and line.of_site
-            and line.words[:1] != ()
-            and line.words[0].text.lower() != "off"
-        }
-    )
+    said = (line for line in lines if line.name == "sslengine" and line.site and line.of_site)
+    return {line.site for line in said if line.words and line.words[0].text.lower() != "off"}
 
 
-def called(site: int, lines: Sequence[Line]) -> str:
-    """A virtual host by its name, or else by its number."""
-    names = (
-        line.words[0].text for line in lines if line.site == site and line.name == "servername" and line.words
-    )
-    return next(names, str(site))
+def called(lines: Sequence[Line]) -> dict[int, str]:
+    """What each virtual host that has a name is called, by its number."""
+    found: dict[int, str] = {}
+    for line in lines:
+        if line.name == "servername" and line.site and line.words:
+            found.setdefault(line.site, line.words[0].text)
+    return found
 
 
 def in_sites(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """The lines by which all virtual hosts that answer set a knob alike, by its name in small letters."""
-    found: dict[str, list[Line]] = {}
-    sites = answering(lines)
-    for name in _NAMES:
-        said = [line for line in lines if line.name == name and line.site in sites and _whole(line)]
-        alike = len({line.words[0].text.lower() for line in said}) == 1
-        if sites and alike and {line.site for line in said} == set(sites):
-            found[name] = said
-    return found
+    sites = {*answering(lines)}
+    told: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.name in _NAMES and line.site in sites and _whole(line):
+            told.setdefault(line.name, []).append(line)
+    return {
+        name: said
+        for name, said in told.items()
+        if len({line.words[0].text.lower() for line in said}) == 1 and {line.site for line in said} == sites
+    }
 
 
 def exceptions(lines: Sequence[Line]) -> list[Line]:
     """The lines of knobs that stay as they are."""
-    changed = [line for said in in_sites(lines).values() for line in said]
+    changed = {line.start for said in in_sites(lines).values() for line in said}
     deeper = (line for line in lines if line.is_directive and line.name in _NAMES and line.words)
-    return [line for line in deeper if not (line.site == 0 and line.of_site) and line not in changed]
+    return [line for line in deeper if not (line.site == 0 and line.of_site) and line.start not in changed]
 
 
 def _whole(line: Line) -> bool:

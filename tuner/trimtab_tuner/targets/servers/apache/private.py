@@ -12,16 +12,16 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.apache import addresses, editing, levels, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.apache.rendering import quoted
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
 _OF_EACH = {
-    "chrootdir", "coredumpdirectory", "defaultruntimedir", "group", "lockfile", "mutex", "pidfile",
-    "scoreboardfile", "sslstaplingcache", "sslusestapling", "user",
+    "chrootdir", "coredumpdirectory", "defaultruntimedir", "lockfile", "mutex", "pidfile", "scoreboardfile"
 }  # fmt: skip
-"""What every Apache on a machine has for itself, and what asks others."""
+"""What every Apache on a machine has for itself."""
+_ASKING = {"sslstaplingcache", "sslusestapling"}
 _ALL_AT_ONCE = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
 _ACCESS_LOGS = {"cookielog", "customlog", "forensiclog", "globallog", "transferlog"}
 _FILES = {
@@ -66,12 +66,16 @@ def _changed(line: Line, places: Places, context: RenderContext) -> Change | Non
     if not line.is_directive or not line.words:
         return None
     said, word = " ".join(line.text.replace("\\\n", " ").split()), line.words[0]
-    if line.name in _OF_EACH or line.name.startswith("md"):
-        return Change(line.start, line.end, "", f"{said} is the instance's own")
+    if line.name in ("user", "group"):
+        return Change(line.start, line.end, "", f"{said} {NO_USER}")
+    if line.name in _ASKING or line.name.startswith("md"):
+        return Change(line.start, line.end, "", f"{said} is left out: it would have others asked")
+    if line.name in _OF_EACH:
+        return Change(line.start, line.end, "", f"{said} {ITS_OWN}")
     if line.name in _ALL_AT_ONCE:
         return Change(line.start, line.end, "", f"{said} is left out: all processes are there at once")
     if line.name == "errorlog" and not line.site:
-        return Change(line.start, line.end, "", f"{said} goes into the log of the trial")
+        return Change(line.start, line.end, "", f"{said} {OWN_LOG}")
     if line.name in _ACCESS_LOGS or line.name == "errorlog":
         kind = "access" if line.name in _ACCESS_LOGS else "error"
         path = places.file(word.text, kind, ".log")
@@ -108,12 +112,12 @@ def _model(lines: Sequence[Line], context: RenderContext) -> int:
     where there is none.
     """
     answering = levels.answering(lines)
-    secure = levels.secure(lines) if context.tls_directory is not None else []
+    secure = levels.secure(lines) if context.tls_directory is not None else set()
     return next(iter([site for site in answering if site in secure] or answering), 0)
 
 
 def _named(site: int, lines: Sequence[Line]) -> str:
-    return f", with the settings of the site {levels.called(site, lines)}" if site else ""
+    return f", with the settings of the site {levels.called(lines).get(site, site)}" if site else ""
 
 
 def _own(

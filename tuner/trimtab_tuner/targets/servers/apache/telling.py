@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from trimtab_tuner.targets.servers.apache import levels, rendering, syntax
 from trimtab_tuner.targets.servers.apache.knobs import KNOBS
 from trimtab_tuner.targets.servers.apache.syntax import SITE, Line
-from trimtab_tuner.targets.told import Told, line_of
+from trimtab_tuner.targets.told import Told, line_of, lines_of
 
 _NAMES = {knob.name.lower(): knob.name for knob in KNOBS}
 _OTHER_MPM = re.compile(r"mpm_(?P<name>prefork|worker|itk|peruser|winnt)_module", re.IGNORECASE)
@@ -29,9 +29,10 @@ def told(text: str) -> Iterator[Told]:
     lines = list(syntax.walk(text))
     yield from _fragment(text, lines)
     yield from _other_mpm(text, lines)
+    line_at = lines_of(text)
     modules = [line for line in lines if line.name == "loadmodule" and line.words]
     for line in lines:
-        number, said = line_of(text, line.start), " ".join(line.text.split())
+        number, said = line_at(line.start), " ".join(line.text.split())
         if _PERL.fullmatch(line.name):
             yield Told("refused", number, f"{said}: {_unseen('Perl')}")
         elif (
@@ -46,19 +47,19 @@ def told(text: str) -> Iterator[Told]:
         elif line.name == "define" and len(line.words) == 2:
             yield Told("runs", number, f"{said}: the same in the measured server")
         elif line in modules[:1]:
-            names = ", ".join(each.words[0].text for each in modules)
-            yield Told("runs", number, f"LoadModule {names}: the measured server loads the same")
+            loaded = ", ".join(each.words[0].text for each in modules)
+            yield Told("runs", number, f"LoadModule {loaded}: the measured server loads the same")
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
     yield from _corrected(text)
-    secure = levels.secure(lines)
+    secure, names = levels.secure(lines), levels.called(lines)
     for line in levels.exceptions(lines):
         knob = _NAMES[line.name]
         said = " ".join(line.text.split())
-        yield Told("stays", line_of(text, line.start), f"{said} stays: a tuned {knob} does not apply there")
+        yield Told("stays", line_at(line.start), f"{said} stays: a tuned {knob} does not apply there")
     for line in lines:
         if line.name == SITE and line.opens and line.site in secure:
-            yield Told("secure", line_of(text, line.start), levels.called(line.site, lines))
+            yield Told("secure", line_at(line.start), names.get(line.site, ""))
 
 
 def _corrected(text: str) -> Iterator[Told]:

@@ -13,12 +13,13 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.behind import PROXIED
-from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.h2o import syntax
 from trimtab_tuner.targets.servers.h2o.syntax import Command
 
 OF_EACH = ("error-log", "pid-file", "temp-buffer-path")
 """What every h2o on a machine has for itself."""
+_WHY = {"user": NO_USER, "error-log": OWN_LOG}
 _READ = {"certificate-file", "client-ca-file", "dh-file", "key-file"}
 
 
@@ -26,7 +27,7 @@ def private(tuned: str, configuration: Configuration, knobs: Collection[str], co
     """The file, in which knobs are set already, with what is the instance's own. Raises RenderError."""
     places = Places(context)
     changes = [
-        Change(command.start, end, "", f"{_said(tuned, command)} is the instance's own")
+        Change(command.start, end, "", f"{_said(tuned, command)} {_WHY.get(command.name, ITS_OWN)}")
         for command, end in syntax.spans(tuned, (*OF_EACH, "user"))
     ]
     for command in syntax.commands(tuned):

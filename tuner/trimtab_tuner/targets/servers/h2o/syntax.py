@@ -5,6 +5,7 @@ Nodes are as they are written: `ON` is no truth value, what stands twice stands 
 
 import json
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ruamel import yaml
@@ -29,8 +30,9 @@ class Command(NamedTuple):
         return self.value.start_mark.index, self.value.end_mark.index
 
 
+@lru_cache(maxsize=1)  # one text is asked for many things, one behind the other
 def commands(text: str) -> list[Command]:
-    """All commands of the file, in their order. Raises RenderError for what is no h2o.conf."""
+    """All commands of the file in their order, to be read only. Raises RenderError for no h2o.conf."""
     try:
         root = yaml.YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:

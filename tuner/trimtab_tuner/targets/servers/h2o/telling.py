@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from ruamel import yaml
 
 from trimtab_tuner.targets.servers.h2o import syntax
-from trimtab_tuner.targets.told import Told, line_of
+from trimtab_tuner.targets.told import Told, lines_of
 
 _UNSEEN = (
     "it would run in the measured server too, and what it opens or writes cannot be seen before; expected "
@@ -16,7 +16,7 @@ _RUN = {"fastcgi.spawn", "mruby.handler", "mruby.handler-file", "ocsp-update-cmd
 
 def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
     """In the order of the file; `exceptions` are the places of those."""
-    commands = syntax.commands(text)
+    commands, line_at = syntax.commands(text), lines_of(text)
     top = {command.name for command in commands if not command.above}
     if commands and "hosts" not in top and {"paths", "file.dir", "proxy.reverse.url"} & top:
         yield Told(
@@ -40,7 +40,7 @@ def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
             yield Told("refused", line, f"{command.name}: {_UNSEEN}")
         elif command.name == "ssl" and command.above[-1:] == ("listen",):
             site = command.above[1] if command.above[:1] == ("hosts",) else "every host"
-            yield Told("secure", line_of(text, command.start), site)
+            yield Told("secure", line_at(command.start), site)
         elif command.start in exceptions and isinstance(command.value, yaml.ScalarNode):
             said = f"{command.name}: {command.value.value} in {'/'.join(command.above)}"
             yield Told("stays", line, f"{said} stays: a tuned {command.name} does not apply there")

@@ -12,7 +12,7 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.lighttpd import editing, rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
 
@@ -86,7 +86,7 @@ def _changes(said: Sequence[Statement], places: Places) -> Iterator[Change]:
             value, _ = statement.value_place
             yield Change(value, end, syntax.quoted(path), f"{statement.text} to {path}")
         elif why := _why_left_out(statement):
-            yield Change(start, end, "", f"left out: {statement.text} {why}".rstrip())
+            yield Change(start, end, "", f"{statement.text} {why}")
 
 
 def _socket(statement: Statement, condition: tuple[str, str, str], places: Places) -> Iterator[Change]:
@@ -102,10 +102,14 @@ def _socket(statement: Statement, condition: tuple[str, str, str], places: Place
 
 def _why_left_out(statement: Statement) -> str:
     """Why the instance does without it; empty if it does not."""
+    if statement.name in ("server.username", "server.groupname"):
+        return NO_USER
+    if statement.name in ("server.errorlog", "server.errorlog-use-syslog"):
+        return OWN_LOG
     if statement.name in _OF_EACH:
-        return "which is the instance's own"
+        return ITS_OWN
     if statement.name in _PROGRAMS and '"bin-path"' in statement.text:
-        return "because it starts programs at sockets of production"
+        return "is left out: it starts programs at sockets of production"
     return ""
 
 
@@ -143,10 +147,12 @@ def _own(
     site += _logs(said, changes) + rendering.of_tls(configuration, context, commands=_commands(text, said))
     sites = "".join(f'$SERVER["socket"] == "{address}" {{\n{site}}}\n' for address in context.listen)
     own = rendering.of_each(context)
-    if "server.document-root" not in {each.name for each in said if each.depth == 0}:
-        own["server.document-root"] = syntax.quoted(context.root)  # lighttpd wants one
-    if "mimetype.assign" not in names:
-        own["mimetype.assign"] = rendering.mime_types()
+    # A setting may stand once, and what an include sets that nobody has read is not known.
+    if not any(statement.text.startswith("include") for statement in said):
+        if "server.document-root" not in {each.name for each in said if each.depth == 0}:
+            own["server.document-root"] = syntax.quoted(context.root)  # lighttpd wants one
+        if "mimetype.assign" not in names:
+            own["mimetype.assign"] = rendering.mime_types()
     status = rendering.status(context, rendering.lines(back | plain, "  "))
     return rendering.lines(own) + rendering.modules(context) + sites + status
 

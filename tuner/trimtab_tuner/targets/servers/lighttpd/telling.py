@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from trimtab_tuner.targets.servers.lighttpd import editing, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import KNOBS
 from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
-from trimtab_tuner.targets.told import Told, line_of
+from trimtab_tuner.targets.told import LineAt, Told, line_of, lines_of
 
 _KNOBS = {knob.name for knob in KNOBS}
 _SHELL = "include_shell"
@@ -16,11 +16,12 @@ _INCLUDED = re.compile(r"include\s")
 def told(text: str) -> Iterator[Told]:
     """In the order of the file."""
     said = list(syntax.walk(text))
+    line_at = lines_of(text)
     known = {include.start for include in editing.includes(text)}
     yield from _fragment(text, said)
-    yield from _secure(text, said)
+    yield from _secure(said, line_at)
     for statement in said:
-        number, line = line_of(text, statement.start), " ".join(statement.text.split())
+        number, line = line_at(statement.start), " ".join(statement.text.split())
         if statement.text.startswith(_SHELL):  # one that could be run is filled in already
             yield Told(
                 "refused",
@@ -41,7 +42,7 @@ def told(text: str) -> Iterator[Told]:
             yield Told("stays", number, f"{line} stays: a tuned {statement.name} does not apply there")
 
 
-def _secure(text: str, said: Sequence[Statement]) -> Iterator[Told]:
+def _secure(said: Sequence[Statement], line_at: LineAt) -> Iterator[Told]:
     """Where TLS is spoken: under a condition, or at every address."""
     around: list[Statement] = []
     for statement in said:
@@ -50,7 +51,7 @@ def _secure(text: str, said: Sequence[Statement]) -> Iterator[Told]:
             around.append(statement)
         elif statement.name == "ssl.engine" and '"enable"' in statement.text:
             at = around[-1].text.strip() if around else "every address"
-            yield Told("secure", line_of(text, statement.start), at)
+            yield Told("secure", line_at(statement.start), at)
 
 
 def _fragment(text: str, said: Sequence[Statement]) -> Iterator[Told]:

@@ -119,11 +119,12 @@ class NginxTarget:
         tree = syntax.parse(text)
         found: Configuration = {}
         left_out = {knob.name for knob in (*TLS_KNOBS, *HTTP2.knobs, *PROXY_KNOBS)}
-        for name, where in BLOCK.items():
-            if name in left_out:
-                continue
+        own = [name for name in BLOCK if name not in left_out]
+        of_http = levels.of_each(tree, (name for name in own if BLOCK[name] == "http"))
+        for name in own:
+            where = BLOCK[name]
             if where == "http":
-                directives = [*levels.level(tree, name).places]
+                directives = [*of_http[name].places]
             else:
                 directives = syntax.find(tree, *filter(None, (where, name)))
             if directives:
@@ -146,8 +147,10 @@ class NginxTarget:
         """The knobs of TLS and HTTP/2 that http or its servers set, but for the kind of key."""
         tree = syntax.parse(text)
         found: Configuration = {}
-        for knob in (*TLS_KNOBS, *HTTP2.knobs):
-            told = levels.level(tree, knob.name).places
+        knobs = (*TLS_KNOBS, *HTTP2.knobs)
+        levels_of = levels.of_each(tree, (knob.name for knob in knobs))
+        for knob in knobs:
+            told = levels_of[knob.name].places
             if knob.name in BLOCK and told:
                 found |= _read_tls(knob, told[-1].arguments)
         return found
@@ -162,8 +165,9 @@ class NginxTarget:
         for upstream in syntax.find(tree, "http", "upstream"):
             kept = syntax.find(upstream.block or [], "keepalive")
             found["keepalive"] = values.integer("keepalive", kept[-1].arguments[0]) if kept else 0
+        levels_of = levels.of_each(tree, (knob.name for knob in PROXY_KNOBS[1:]))
         for knob in PROXY_KNOBS[1:]:
-            places = levels.level(tree, knob.name).places
+            places = levels_of[knob.name].places
             if places and places[-1].arguments:
                 found[knob.name] = _read_proxying(knob, places[-1].arguments[0])
         return values.within(PROXY_KNOBS, found)

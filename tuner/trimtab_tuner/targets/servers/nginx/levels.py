@@ -7,7 +7,7 @@ requests on has it (that for all paths goes first), since the workload's is made
 has the same value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from trimtab_tuner.targets.servers.nginx import syntax
@@ -25,14 +25,32 @@ class Level(NamedTuple):
 
 def level(tree: list[Directive], name: str) -> Level:
     """Where a directive of the block http is to be changed."""
-    told = [
-        (directive, above)
-        for directive, above in syntax.walk(tree)
-        if directive.name == name and directive.block is None and above and above[0].name == "http"
-    ]
+    return of_each(tree, (name,))[name]
+
+
+def of_each(tree: list[Directive], names: Iterable[str]) -> dict[str, Level]:
+    """The same of several by their names; the file is gone through once, however many they are."""
+    told: dict[str, list[tuple[Directive, Path]]] = {name: [] for name in names}
+    for directive, above in syntax.walk(tree):
+        if directive.name in told and directive.block is None and above and above[0].name == "http":
+            told[directive.name].append((directive, above))
+    users: dict[str, list[Path]] = {}
+    found = {}
+    for name, places in told.items():
+        if not any(len(above) > 1 for _, above in places):
+            found[name] = Level([directive for directive, _ in places], ())
+            continue
+        kind = name.partition("_")[0] if name.startswith(("proxy_", "ssl_")) else ""
+        if kind not in users:
+            users[kind] = _users(tree, kind)
+        found[name] = _level(name, places, users[kind])
+    return found
+
+
+def _level(name: str, told: Sequence[tuple[Directive, Path]], users: Sequence[Path]) -> Level:
+    """Where `name` is to be changed, of all places where it is told; `users` are the blocks it is set for."""
     outer = [directive for directive, above in told if len(above) == 1]
     inner = [(directive, above) for directive, above in told if len(above) > 1]
-    users = _users(tree, name)
     # What stands below a user holds for a part of it only.
     blocks = {id(block) for user in users for block in user}
     deciding = [(directive, above) for directive, above in inner if id(above[-1]) in blocks]
@@ -68,15 +86,15 @@ def called(server: Directive) -> str:
     return known[0] if known else ""
 
 
-def _users(tree: list[Directive], name: str) -> list[Path]:
-    """The blocks for which the directive is set, each with those around it."""
-    if name.startswith("proxy_"):
+def _users(tree: list[Directive], kind: str) -> list[Path]:
+    """The blocks for which directives of this kind are set, each with those around it."""
+    if kind == "proxy":
         return [*handing_on(tree)][:1]
     found: list[Path] = []
     for directive, above in syntax.walk(tree):
         if directive.block is None or not above or above[0].name != "http":
             continue
-        asked = speaks_tls if name.startswith("ssl_") else answers
+        asked = speaks_tls if kind == "ssl" else answers
         if directive.name == "server" and asked(directive):
             found.append((*above, directive))
     return found

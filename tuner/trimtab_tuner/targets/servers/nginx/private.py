@@ -13,7 +13,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import apply
-from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, standing_in, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.rendering import HandedOn
@@ -76,7 +76,9 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     ]
     # In the place of a certain upstream its location is measured as it is, with the exceptions that it has.
     exceptions = (
-        [] if context.stand_ins else [each for knob in BLOCK for each in levels.level(tree, knob).exceptions]
+        []
+        if context.stand_ins
+        else [each for level in levels.of_each(tree, BLOCK).values() for each in level.exceptions]
     )
     own = _settings_of(model, tuned, changes, exceptions, secure=secure)
     if secure and syntax.find(http.block or [], "ssl_verify_client"):
@@ -176,11 +178,11 @@ def _changes(tree: list[Directive], text: str, places: Places) -> Iterator[Chang
 def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
     """Why the instance does without it; empty if it does not."""
     if directive.name in OF_EACH:
-        return "is the instance's own"
+        return ITS_OWN
     if directive.name == "user" and not above:
-        return "is left out: the instance runs as one user, without privileges"
+        return NO_USER
     if directive.name == "error_log" and not above:
-        return "goes into the log of the trial"
+        return OWN_LOG
     return ""
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from trimtab_tuner.targets.base import RenderError
 
@@ -37,7 +38,7 @@ MOST_NESTED = 100  # blocks in each other; people write five
 _DATA = {"charset_map", "geo", "map", "split_clients", "types"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Directive:
     """One directive: `start` to `end` is its text; the inside of a block begins at `body_start`."""
 
@@ -51,8 +52,9 @@ class Directive:
     spans: list[tuple[int, int]] = field(default_factory=list)
 
 
+@lru_cache(maxsize=1)  # one text is asked for many things, one behind the other
 def parse(text: str) -> list[Directive]:
-    """The directives of the file, blocks nested. Raises RenderError with the line."""
+    """The directives of the file, blocks nested, to be read only. Raises RenderError with the line."""
     top: list[Directive] = []
     stack: list[list[Directive]] = [top]
     open_blocks: list[Directive] = []

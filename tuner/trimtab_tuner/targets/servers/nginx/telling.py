@@ -41,8 +41,10 @@ def told(text: str) -> Iterator[Told]:
             )
         elif _STARTED.fullmatch(directive.name):
             yield Told("runs", directive.line, f"{directive.name}: the measured server runs this code too")
-    for name, block in BLOCK.items():
-        for directive in levels.level(tree, name).exceptions if block == "http" else ():
+    for name, level in levels.of_each(
+        tree, (each for each, block in BLOCK.items() if block == "http")
+    ).items():
+        for directive in level.exceptions:
             said = " ".join((directive.name, *directive.arguments))
             yield Told("stays", directive.line, f"{said} stays: a tuned {name} does not apply there")
     yield from logs.told(tree)
