@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from trimtab_tuner.checking import check, files
+from trimtab_tuner.checking import check, files, tls
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.checking.statements import read
 from trimtab_tuner.frozen import Frozen
@@ -27,7 +27,7 @@ def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
     upstreams = [each for _, each in file.upstreams]
-    machine = machine_for(target.program, files.paths(file), upstreams)
+    machine = machine_for(target.program, files.paths(file), upstreams, tls.named_files(file))
     return tuple(_placed(each, base) for each in check(file, machine))
 
 

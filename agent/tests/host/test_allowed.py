@@ -11,7 +11,9 @@ from trimtab_agent.host.allowed import (
     machine_for,
     open_files_of,
     sysctl_lines,
+    unreadable,
 )
+from trimtab_tuner.checking.machine import UNSEEN
 
 LIMITS = "Limit                     Soft Limit           Hard Limit\nMax open files            {}\n"
 MOUNTS = """21 1 8:1 / / rw - ext4 /dev/sda1 rw
@@ -141,3 +143,29 @@ def test_open_files_of_a_process_are_its_soft_limit(tmp_path, line, limit):
     (tmp_path / "proc/7/limits").write_text(f"Limit Soft Hard Units\n{line}\n")
     assert open_files_of(7, tmp_path) == limit
     assert open_files_of(8, tmp_path) is None
+
+
+def test_a_file_that_cannot_be_read_is_told_with_why(tmp_path, monkeypatch):
+    """What is there is left out, and nobody waits for a pipe; a folder that is closed says nothing of it."""
+    there, empty, pipe, loop = (tmp_path / name for name in ("there.pem", "empty.pem", "pipe", "loop"))
+    there.write_text("-----BEGIN")
+    empty.touch()
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    gone = tmp_path / "none.pem"
+    assert unreadable([str(path) for path in (there, empty, pipe, loop, gone, tmp_path)]) == {
+        str(empty): "it is empty",
+        str(pipe): "it is no file",
+        str(loop): "it cannot be read: Too many levels of symbolic links",
+        str(gone): "there is no such file",
+        str(tmp_path): "it is no file but a directory",
+    }
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert unreadable([str(there)]) == {str(there): "it may not be read"}
+
+    def closed(_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "stat", closed)
+    assert unreadable([str(there)]) == {str(there): UNSEEN}

@@ -4,6 +4,7 @@
     /proc/sys                    the longest accept queue, the most open files, whether the kernel speaks TLS,
                                  variables that are in force
     /proc/self/mountinfo         in which file system a path lies
+    the files themselves         whether certificates and keys can be read
     /etc/sysctl.d and others     what is set at boot, in the order of sysctl.d(5)
 
 Without a process of the server, the limits are those of this one.
@@ -11,11 +12,12 @@ Without a process of the server, the limits are those of this one.
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import psutil
-from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
+from trimtab_tuner.checking.machine import UNSEEN, Descriptors, Machine, SysctlLine
 from trimtab_tuner.targets.behind import Upstream
 
 from trimtab_agent.host.answering import troubles
@@ -32,10 +34,14 @@ _SYSCTL = ("etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sy
 
 
 def machine_for(
-    program: str, paths: Collection[str], upstreams: Collection[Upstream] = (), root: Path = ROOT
+    program: str,
+    paths: Collection[str],
+    upstreams: Collection[Upstream] = (),
+    named: Collection[str] = (),
+    root: Path = ROOT,
 ) -> Machine:
     """This machine for the server of that name; `paths` are those whose file systems count, `upstreams` what
-    its file hands requests on to.
+    its file hands requests on to, `named` the files that the server reads as it starts.
     """
     allowance = cpu_allowance()
     quota = allowance.quota
@@ -54,6 +60,7 @@ def machine_for(
         protocols_over_tcp=None if over_tcp is None else frozenset(over_tcp.split()),
         sysctl=lines,
         unanswered=troubles(upstreams),
+        unreadable=unreadable(named),
         in_force={
             key: value for key in {line.key for line in lines} if (value := _variable(root, key)) is not None
         },
@@ -115,6 +122,28 @@ def _kind_of(path: str, kinds: Mapping[str, str]) -> str | None:
     except OSError:
         return None
     return next((kinds[str(point)] for point in (real, *real.parents) if str(point) in kinds), None)
+
+
+def unreadable(paths: Collection[str]) -> dict[str, str]:
+    """Why a server that root starts cannot read each of these files; those that it can are left out."""
+    return {path: why for path in paths if (why := _why_unreadable(path))}
+
+
+def _why_unreadable(path: str) -> str:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - of thousands of certificates
+    except PermissionError:
+        return UNSEEN
+    except FileNotFoundError:
+        return "there is no such file"
+    except (OSError, ValueError) as error:
+        return f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+    if not stat.S_ISREG(found.st_mode):
+        return "it is no file" + (" but a directory" if stat.S_ISDIR(found.st_mode) else "")
+    if found.st_size == 0:
+        return "it is empty"
+    # For root who may not: a file of a network share, or root without its capabilities.
+    return "it may not be read" if os.geteuid() == 0 and not os.access(path, os.R_OK) else ""
 
 
 def sysctl_lines(root: Path = ROOT) -> Iterator[SysctlLine]:

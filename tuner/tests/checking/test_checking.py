@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from trimtab_tuner.checking import check, files
-from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
+from trimtab_tuner.checking.machine import UNSEEN, Descriptors, Machine, SysctlLine
 from trimtab_tuner.checking.statements import Statement, read
 from trimtab_tuner.targets import TARGETS
 
@@ -20,6 +20,7 @@ FEW = replace(MACHINE, descriptors=Descriptors(1024, 4096, "nginx (process 7)"))
 HALF = replace(MACHINE, cpus=0.5, cpu_limit="the quota of its control group pays for 0.5 CPUs of 4 (cpu.max)")
 SHORT = replace(MACHINE, somaxconn=128)
 WITHOUT_TLS = replace(MACHINE, protocols_over_tcp=frozenset({"mptcp"}))
+NO_CERTIFICATE = replace(MACHINE, unreadable={"/c.pem": "there is no such file"})
 ALONE = replace(MACHINE, unanswered={"127.0.0.1:8080": "nobody listens there"})
 
 
@@ -139,6 +140,18 @@ FIRING = {
         WITHOUT_TLS,
         3,
     ),
+    "tls-file-unreadable": (
+        "nginx",
+        "events {}\nhttp {\n  server {\n    ssl_certificate /c.pem;\n  }\n}\n",
+        NO_CERTIFICATE,
+        4,
+    ),
+    "tls-file-not-seen": (
+        "h2o",
+        "hosts:\n  a:\n    listen:\n      port: 443\n      ssl:\n        key-file: /c.pem\n",
+        replace(MACHINE, unreadable={"/c.pem": UNSEEN}),
+        6,
+    ),
     "debug-log": ("nginx", "error_log /var/log/nginx/error.log debug;\nevents {}\n", MACHINE, 1),
     "directive-not-allowed-so": (
         "nginx",
@@ -172,6 +185,17 @@ SILENT = {
         ("h2o", "max-connections: 2048\n", FEW),  # it raises the limit by itself
     ),
     "files-above-descriptors": (("nginx", "events { worker_connections 512; }\n", FEW),),
+    "tls-file-unreadable": (
+        ("nginx", "events {}\nhttp { ssl_certificate /c.pem; }\n", MACHINE),
+        ("nginx", "events {}\nhttp { ssl_certificate $name.pem; }\n", NO_CERTIFICATE),
+        ("lighttpd", 'ssl.pemfile = "/c" + ".pem"\n', NO_CERTIFICATE),
+        (  # of a module that is not loaded
+            "apache",
+            apache("<IfModule ssl_module>", "SSLCertificateFile /c.pem", "</IfModule>"),
+            NO_CERTIFICATE,
+        ),
+    ),
+    "tls-file-not-seen": (("nginx", "events {}\nhttp { ssl_certificate /c.pem; }\n", NO_CERTIFICATE),),
     "upstream-does-not-answer": (
         ("nginx", proxy("keepalive 9;", OWN), MACHINE),
         ("nginx", proxy("keepalive 9;", OWN).replace(":8080", ":8081"), ALONE),
@@ -428,3 +452,40 @@ def test_every_rule_goes_through_a_large_file_as_often_as_through_a_small_one():
         assert len(found) >= 6 * sites
         times.append(Counted.times)
     assert times[0] == times[1]
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "line", "said"),
+    [
+        ("nginx", "events {}\nhttp {\n ssl_certificate_key /c.pem;\n}\n", 3, "ssl_certificate_key /c.pem: "),
+        ("nginx", "events {}\nhttp {\n proxy_ssl_crl /c.pem;\n}\n", 3, "proxy_ssl_crl /c.pem: "),
+        (
+            "apache",
+            apache("LoadModule ssl_module s.so", "SSLCertificateFile /c.pem"),
+            3,
+            "SSLCertificateFile /",
+        ),
+        (
+            "lighttpd",
+            '$SERVER["socket"] == ":443" {\n ssl.privkey = "/c.pem"\n}\n',
+            2,
+            "ssl.privkey /c.pem: ",
+        ),
+        (
+            "h2o",
+            "listen:\n  port: 1\n  ssl: {certificate-file: /c.pem}\nhosts: {}\n",
+            3,
+            "certificate-file /",
+        ),
+    ],
+)
+def test_a_certificate_that_is_not_there_is_an_error_of_every_server(target, text, line, said):
+    """With its line, and what it comes to."""
+    found = [
+        each
+        for each in check(read(TARGETS[target], text), NO_CERTIFICATE)
+        if each.rule == "tls-file-unreadable"
+    ]
+    assert [(each.severity, each.line) for each in found] == [("error", line)]
+    assert found[0].sentence.startswith(said)
+    assert found[0].sentence.endswith(f"there is no such file, so {TARGETS[target].program} does not start.")

@@ -28,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     files.kept_open,
     files.logs,
     tls.by_kernel,
+    tls.files_there,
     kernel.duplicate_tuning,
 )
 _SEVERITIES = ("error", "warning", "note")

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+UNSEEN = "whoever checks may not look into its folder"
+"""Of a file of which it is not known whether it can be read."""
+
 
 @dataclass(frozen=True)
 class SysctlLine:
@@ -48,7 +51,7 @@ class Machine:
     caps every accept queue. `paths` has for each path of the file that was looked for the kind of file system
     that it lies in, None where there is no such path. `protocols_over_tcp` are those that the kernel speaks
     in a server's place, None where that is not known. `in_force` are values of kernel variables. `unanswered`
-    says of addresses of upstreams why nobody answers there.
+    says of addresses of upstreams why nobody answers there, `unreadable` of files why they cannot be read.
     """
 
     cpus: float
@@ -62,6 +65,7 @@ class Machine:
     sysctl: tuple[SysctlLine, ...] = ()
     in_force: Mapping[str, str] = field(default_factory=dict)
     unanswered: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def longest_queue(self) -> float:
