@@ -93,7 +93,7 @@ def test_sites_of_a_private_instance_answer_as_in_production(name, case, open_di
         path = open_directory / target.file_name
         before = hashlib.sha256(path.read_bytes()).digest()
         production = running.enter_context(production_of(target, program, path, ports["PORT"]))
-        base = read_base(target, path)
+        base = read_base(target, path, with_commands=True)
         own = own_values(target, base.expanded, len(CPUS))
         order = ServerOrder(
             program=program,
@@ -142,7 +142,7 @@ def test_tuned_file_serves_as_the_one_before(name, case, open_directory, ports):
         if case == "php":
             running.callback(php_pool(open_directory).stop)
         path = open_directory / target.file_name
-        base = read_base(target, path)
+        base = read_base(target, path, with_commands=True)
         own = own_values(target, base.expanded, len(CPUS))
         inside = {**own_values(target, base.text, len(CPUS))}
         tuned = {knob: value for knob, value in TUNED[name].items() if inside[knob] == own[knob]}
@@ -158,7 +158,7 @@ def test_tuned_file_serves_as_the_one_before(name, case, open_directory, ports):
         path.write_text(text)
         checked = subprocess.run(target.check_command(str(path), str(program)), capture_output=True)
         assert checked.returncode == 0, checked.stderr.decode()
-        again = own_values(target, read_base(target, path).expanded, len(CPUS))
+        again = own_values(target, read_base(target, path, with_commands=True).expanded, len(CPUS))
         assert {knob: again[knob] for knob in tuned} == tuned
         assert answered() == before
 
@@ -177,7 +177,7 @@ def test_file_is_measured_over_tls_without_the_administrators_keys(name, open_di
     assert keys
     for key in keys:
         key.unlink()
-    base = read_base(target, open_directory / target.file_name)
+    base = read_base(target, open_directory / target.file_name, with_commands=True)
     configuration = {
         **own_values(target, base.expanded, len(CPUS)),
         **own_tls(target, base.expanded),
@@ -237,7 +237,7 @@ def test_access_log_is_written_by_the_private_instance_and_never_the_administrat
     log = open_directory / "run" / "administrators.log"
     path = open_directory / target.file_name
     path.write_text(LOGGING[name].replace("@LOG@", str(log)))
-    base = read_base(target, path)
+    base = read_base(target, path, with_commands=True)
     order = ServerOrder(
         program=program,
         target=target,

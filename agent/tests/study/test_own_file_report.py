@@ -291,6 +291,22 @@ def test_numbers_that_apache_corrects_are_told_in_its_own_words_and_as_we_reckon
     assert any(line.startswith(reckoned) for line in lines)
 
 
+def test_what_a_command_of_a_pasted_lighttpd_conf_sets_is_not_set_beside_it():
+    """Its output is not read there: it is no file to refuse, and what may stand once is not added."""
+    text = 'server.port = 80\ninclude_shell "/usr/share/lighttpd/create-mime.conf.pl"\n'
+    lighttpd = TARGETS["lighttpd"]
+    lines = of_text(lighttpd, text, lighttpd.space())
+    assert lines[0] == "line 2: /usr/share/lighttpd/create-mime.conf.pl is not read here"
+    assert not any("include_shell" in line for line in lines)
+    own = own_values(lighttpd, text, 1)
+    assert "mimetype.assign" not in lighttpd.private(text, own, (), CONTEXT)
+    assert "mimetype.assign" in lighttpd.private("server.port = 80\n", own, (), CONTEXT)
+
+
+NGINX_PROXY = "events {}\nhttp { server { listen 80; location / { proxy_pass http://127.0.0.1:9001; } } }\n"
+H2O_PROXY = (
+    "listen: 80\nhosts:\n  a:\n    paths:\n      /:\n        proxy.reverse.url: http://127.0.0.1:9001/\n"
+)
 OVER_TLS = {
     "nginx": (
         "events {}\nhttp {\n server { listen 80; return 301 https://a; }\n server {\n  listen 443 ssl;\n"
@@ -389,3 +405,21 @@ def test_a_limit_above_what_the_system_allows_is_told_with_both_figures(
     assert (said.line, said.file) == (place, str(file) if place else "")
     assert "corrected" not in {each.kind for each in plan.told(descriptors=1_000_000).lines}
     assert "corrected" not in {each.kind for each in plan.told().lines}
+
+
+@pytest.mark.parametrize(("target", "text"), [("nginx", NGINX_PROXY), ("h2o", H2O_PROXY)])
+def test_a_workload_of_files_says_that_it_asks_nothing_of_upstreams(target, text, tmp_path):
+    """And which would; one that hands requests on says nothing of that."""
+    file = tmp_path / TARGETS[target].file_name
+    file.write_text(text)
+    (said,) = [
+        each.text
+        for each in check(RunSpec(target=target, base=str(file))).told().lines
+        if each.kind == "site"
+    ]
+    assert said.startswith(
+        "this workload asks for files, and nothing of what your file hands on to 127.0.0.1:9001; --workload "
+    )
+    assert ("--upstream NAME=measured" in said) == (target == "nginx")
+    told = check(RunSpec(target=target, base=str(file), workload="proxy")).told()
+    assert "site" not in {each.kind for each in told.lines}

@@ -120,6 +120,19 @@ def report(
     return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(dict.fromkeys(lines)))
 
 
+def nothing_handed_on(target: Target, base: BaseFile) -> Iterator[str]:
+    """That a workload of files asks nothing of the upstreams of the file, and what would."""
+    behind = list(dict.fromkeys(each.address for each in target.upstreams(base.sources.whole)))
+    if behind and target.proxy_knobs:
+        named = ", ".join(behind[:_MOST_NAMED])
+        more = f" and {len(behind) - _MOST_NAMED} more" if len(behind) > _MOST_NAMED else ""
+        own = "" if target.upstream_log is None else " (--upstream NAME=measured with your upstream's times)"
+        yield (
+            f"this workload asks for files, and nothing of what your file hands on to {named}{more}; "
+            f"--workload proxy measures handing on{own}"
+        )
+
+
 def of_text(target: Target, text: str, space: Space) -> tuple[str, ...]:
     """The same of a text alone, whose includes are not there, a line for each thing; what a run with the file
     itself would refuse is among them.
@@ -129,11 +142,13 @@ def of_text(target: Target, text: str, space: Space) -> tuple[str, ...]:
     lines: list[str] = []
     try:
         space = space.with_defaults({**space.default(), **target.parse(text)})
+        unread = {line_of(text, include.start): include.pattern for include in target.includes(text)}
+        lines += [f"line {line}: {pattern} is not read here" for line, pattern in unread.items()]
         lines += [
-            f"line {line_of(text, include.start)}: {include.pattern} is not read here"
-            for include in target.includes(text)
+            f"line {each.line}: {each.text}"
+            for each in target.told(text)
+            if each.kind == "refused" and each.line not in unread
         ]
-        lines += [f"line {each.line}: {each.text}" for each in target.told(text) if each.kind == "refused"]
         told = report(target, base, space).lines
     except (RenderError, SpecError) as error:
         return (*lines, str(error).removeprefix(": "))

@@ -44,7 +44,7 @@ from trimtab_agent.station.requirements import (
     refuse_unanswerable,
 )
 from trimtab_agent.study import own_upstream
-from trimtab_agent.study.own_file_report import Kind, OwnFileReport, refuse_told, report
+from trimtab_agent.study.own_file_report import Kind, OwnFileReport, nothing_handed_on, refuse_told, report
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 from trimtab_agent.workloads.own_site import OwnSite, own_site
 
@@ -156,10 +156,14 @@ class Plan:
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
+        asks_files_alone = self.parameters.definition.behind is None
         stand_ins = () if upstream is None else [each.name for each in upstream.replaced]
         further: dict[Kind, Sequence[str]] = {
             "corrected": [f"{self.target.program} says: {each}" for each in corrected],
-            "site": () if self.site is None else self.site.told,
+            "site": (
+                *(() if self.site is None else self.site.told),
+                *(nothing_handed_on(self.target, self.base) if asks_files_alone else ()),
+            ),
             "log": logs,
         }
         return report(self.target, self.base, self.space, missing, further, stand_ins, descriptors)
