@@ -348,3 +348,21 @@ def test_effects_are_told_as_an_administrator_reads_them():
     assert dropped.model_copy(update={"gain": wide}).told == "no effect, left at 1"
     once = Gain(gain=2.23, low=None, high=None, significant=False, blocks=1)
     assert kept.model_copy(update={"gain": once}).told == "+223 %, seen once"
+
+
+@pytest.mark.parametrize("budget", [6, 9, 12, 20])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 1.0])
+def test_however_many_trials_other_programs_spoil_there_is_an_end(share, budget):
+    """Within the budget; and what was never measured beside what has it is kept."""
+    for seed in range(25):
+        chance = random.Random(f"spoilt {seed}")
+
+        def judge(*_, chance=chance):
+            return Verdict.DISTURBED if chance.random() < share else Verdict.VERIFIED
+
+        found, trials = carried_out(
+            two_of_six, alone=[only(a=1)], budget=budget, noise=0.01, seed=seed, judge=judge
+        )
+        assert len(trials) <= budget
+        if all(trial.verdict is Verdict.DISTURBED for trial in trials):
+            assert found.current == WINNER

@@ -88,12 +88,13 @@ class Blocks:
         return True
 
     def _trial_of(self, configuration: Configuration) -> Trial | None:
-        """The one that counts of the last block; None where it is still to be measured."""
+        """The one that counts of the last block; None where it is still to be measured, or no trial is left."""
         block = len(self.begun)
         tries = self._done.get((block, configuration_hash(configuration)), [])
         self.spent += len(tries)
         if not tries or (tries[-1].verdict.spoilt and len(tries) < TRIES):
-            self.next_slot = block, configuration
+            if self.left > 0:
+                self.next_slot = block, configuration
             return None
         return tries[-1]
 
