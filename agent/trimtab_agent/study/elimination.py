@@ -8,6 +8,7 @@ is, and compared by score.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean, median_low
 
@@ -51,7 +52,7 @@ class BackwardElimination:
         changed = 0
         if best is not None and best.score != 0:
             changed = sum(best.configuration[name] != value for name, value in space.default().items())
-            self._followed_rps = median_low(history.followed_by(best.configuration) or [0.0])
+            self._followed_rps = self._followed(history.followed_by(best.configuration) or [0.0])
         self._due = self._budget_trials > 0 and changed > 1
         if self._due and self._by_capacity:
             self._due = self._followed_rps > 0
@@ -68,7 +69,7 @@ class BackwardElimination:
                 for sentence in effect_sentences(so_far.effects):
                     announcer.note("info", sentence)
                 return
-            dispatcher.carry_out(self._order(dispatcher, *so_far.next_slot))
+            self._measure(dispatcher, announcer, *so_far.next_slot)
         progress.expect(RunPhase.ELIMINATING, 0)
 
     def recommended(self) -> Trial | None:
@@ -99,7 +100,7 @@ class BackwardElimination:
         return Elimination(
             self._space,
             self._best.configuration,
-            self._history.eliminated(),
+            self._recorded(),
             worth=self._worth.shares,
             suspects=self._worth.suspects,
             alone=self._worth.alone,
@@ -113,16 +114,33 @@ class BackwardElimination:
     def _figure(self, trial: Trial) -> float | None:
         return likely_capacity(trial.measurements) if self._by_capacity else trial.least_score
 
-    def _order(self, dispatcher: Dispatcher, block: int, configuration: Configuration) -> Order:
+    def _followed(self, rates_rps: Sequence[float]) -> float:
+        """The rate that a trial begins with, by what the best's trials in the search have followed."""
+        return median_low(rates_rps)
+
+    def _recorded(self) -> list[Trial]:
+        """The trials that count."""
+        return self._history.eliminated()
+
+    def _measure(
+        self, dispatcher: Dispatcher, announcer: Announcer, block: int, configuration: Configuration
+    ) -> None:
+        del announcer
+        dispatcher.carry_out(self._order(dispatcher, block, configuration))
+
+    def _order(
+        self, dispatcher: Dispatcher, block: int, configuration: Configuration, station: str | None = None
+    ) -> Order:
         if not self._by_capacity:
             return dispatcher.order(
-                TrialPurpose.ELIMINATION, configuration, self._history.ladder, block=block
+                TrialPurpose.ELIMINATION, configuration, self._history.ladder, block=block, station=station
             )
         return dispatcher.order(
             TrialPurpose.ELIMINATION,
             configuration,
             (self._followed_rps,),
             block=block,
+            station=station,
             rise=RUNG_RISE,
             refinements=BETWEEN,
         )
@@ -130,12 +148,18 @@ class BackwardElimination:
     def _noise(self) -> KnownNoise:
         """By the default's trials in the search, without the usual noise that history.noise() adds."""
         default = configuration_hash(self._space.default())
-        scored = [t for t in self._history.without_drift() if t.configuration_hash == default]
-        logs = [math.log(t.score) for t in scored if t.score]
-        if len(logs) < 2:
-            return KnownNoise()
-        middle = fmean(logs)
-        return KnownNoise(sum((each - middle) ** 2 for each in logs), len(logs) - 1)
+        squares, freedom = 0.0, 0
+        for comparable in self._comparable():
+            logs = [math.log(t.score) for t in comparable if t.configuration_hash == default and t.score]
+            if logs:
+                middle = fmean(logs)
+                squares += sum((each - middle) ** 2 for each in logs)
+                freedom += len(logs) - 1
+        return KnownNoise(squares, freedom)
+
+    def _comparable(self) -> Iterable[Sequence[Trial]]:
+        """The trials of the search, in groups within which one configuration differs by noise alone."""
+        return [self._history.without_drift()]
 
 
 def _unmeasured(configuration: Configuration, default: Configuration) -> tuple[SettingEffect, ...]:

@@ -1,5 +1,6 @@
 """The confirmation of a run on several hosts: blocks on each of them, on hosts that the search did not use
-where there are enough; and what they say together.
+where there are enough; and what they say together. The best is confirmed with what is worth something of its
+settings (`fleet_elimination.py`).
 """
 
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from trimtab_agent.errors import FleetError
 from trimtab_agent.results.outcome import HostOfRun, Outcome, OverHosts
 from trimtab_agent.study.conclusion import confirmed_outcome
 from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
+from trimtab_agent.study.fleet_elimination import FleetElimination
 from trimtab_agent.study.fleet_history import FleetHistory
 from trimtab_agent.study.progress import RunProgress
 
@@ -42,11 +44,14 @@ class FleetConfirmation:
     ) -> None:
         self._run = run
         self._history = history
-        self._best = best
+        self._elimination = FleetElimination(run, settings, space, history, best)
+        self._best = self._elimination.recommended()
         self._fleet = fleet
         self._hosts = history.confirming_hosts
         self._lost: set[str] = set()
-        self._finalists = choose_finalists(history.results(), best, space.default(), settings.runners_up)
+        self._finalists = choose_finalists(
+            history.results(), self._best, space.default(), settings.runners_up
+        )
         repeats = 0 if best is not None and best.score == 0 else settings.confirmation_repeats
         self._rounds = rounds_for(repeats, len(self._hosts))
 
@@ -114,8 +119,9 @@ class FleetConfirmation:
     def _outcome(self, blocks: HostBlocks) -> Outcome:
         outcome = confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
         over_hosts = self._over_hosts(outcome, blocks)
-        return outcome.model_copy(
-            update={"over_hosts": over_hosts, "sentence": f"{outcome.sentence} {over_hosts.sentence}".strip()}
+        sentence = f"{outcome.sentence} {over_hosts.sentence}".strip()
+        return self._elimination.with_effects(
+            outcome.model_copy(update={"over_hosts": over_hosts, "sentence": sentence})
         )
 
     def _over_hosts(self, outcome: Outcome, blocks: HostBlocks) -> OverHosts:

@@ -1,5 +1,5 @@
-"""How far a run has come, by what is recorded of it: its history, its search, what it measures in blocks, and
-the outcome of one that did not come to its end.
+"""How far a run has come, by what is recorded of it: its history, its search, its elimination, what it
+measures in blocks, and the outcome of one that did not come to its end.
 """
 
 from trimtab_db import Repository, records
@@ -11,8 +11,10 @@ from trimtab_tuner.space import Space
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.conclusion import unfinished_outcome
 from trimtab_agent.study.confirmation import Confirmation, InBlocks
+from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.file_comparison import FileComparison
 from trimtab_agent.study.fleet_confirmation import FleetConfirmation
+from trimtab_agent.study.fleet_elimination import FleetElimination
 from trimtab_agent.study.fleet_history import FleetHistory
 from trimtab_agent.study.fleet_search import FleetSearch
 from trimtab_agent.study.history import History
@@ -35,6 +37,20 @@ def search_of(
     if isinstance(history, FleetHistory):
         return FleetSearch(repository, run, settings, space, history)
     return Search(repository, run, settings, space, history)
+
+
+def elimination_of(
+    run: records.Run,
+    settings: RunSettings,
+    space: Space,
+    history: History,
+    search: Search | FleetSearch,
+) -> BackwardElimination:
+    """What shows which settings of the best of a search that is over are worth something."""
+    if isinstance(history, FleetHistory):
+        return FleetElimination(run, settings, space, history, search.best())
+    best = search.to_confirm() if isinstance(search, Search) else search.best()
+    return BackwardElimination(run, settings, space, history, best)
 
 
 def in_blocks(

@@ -54,9 +54,14 @@ from trimtab_agent.study.calibration import (
 from trimtab_agent.study.conclusion import capacity_outcome
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.dividing import DIVIDED_AFTER, DRIVEN_AGAIN, divided_anew, following_cpus
-from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.progress import RunProgress
-from trimtab_agent.study.recorded_run import early_outcome, history_of, in_blocks, search_of
+from trimtab_agent.study.recorded_run import (
+    early_outcome,
+    elimination_of,
+    history_of,
+    in_blocks,
+    search_of,
+)
 from trimtab_agent.study.remeasuring import remeasure
 from trimtab_agent.study.search import Search
 from trimtab_agent.workloads.choice import make_workload
@@ -254,7 +259,9 @@ class Study:
                 self._make_ladder()
                 self._enter(RunPhase.SEARCHING)
             self._enter(RunPhase.ELIMINATING)
-            self._eliminate()
+            elimination_of(self._run, self._settings, self._space, self._history, self._search).carry_out(
+                self._dispatcher, self.progress, self._announcer
+            )
         ladder = self._history.ladder
         self._enter(RunPhase.CONFIRMING)
         blocks = in_blocks(self._run, self._settings, self._space, self._history, self._search)
@@ -289,15 +296,6 @@ class Study:
         if self._search is not None:
             self._search.carry_out(*going_on)
         return False
-
-    def _eliminate(self) -> None:
-        """On several hosts nothing is left out: blocks compare only within one machine."""
-        if not isinstance(self._search, Search):
-            self.progress.expect(RunPhase.ELIMINATING, 0)
-            return
-        best = self._search.to_confirm()
-        elimination = BackwardElimination(self._run, self._settings, self._space, self._history, best)
-        elimination.carry_out(self._dispatcher, self.progress, self._announcer)
 
     def _conclude(self, outcome: Outcome) -> None:
         self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
