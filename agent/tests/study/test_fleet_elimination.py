@@ -121,6 +121,30 @@ def test_effects_of_what_is_recommended_are_told(start, runtime):
     assert any(not effect.kept for effect in outcome.effects)
 
 
+@pytest.mark.parametrize("count", [3, 6])
+def test_no_host_is_driven_at_what_only_a_faster_one_can_do(count, start, runtime):
+    """There any configuration of a slower one is overloaded, and breaks a rule for that alone."""
+    run_id = start(count)
+    outcome = outcome_of(runtime, run_id)
+    run = runtime.repository.run(run_id)
+    names = {host["host_id"]: name for name, host in run.fleet["hosts"].items()}
+    held_back = set(run.fleet["held_back"])
+    trials = [runtime.repository.trial(run_id, trial.number) for trial in runtime.repository.trials(run_id)]
+    by_rungs = [t for t in trials if t.in_block or (t.purpose is TrialPurpose.SEARCH and t.score is not None)]
+    assert {trial.verdict for trial in trials} == {Verdict.VERIFIED}
+    highest = {}
+    for trial in by_rungs:
+        top_rps = max(measurement.rate_rps for measurement in trial.measurements)
+        highest.setdefault(names[trial.host_id], []).append(top_rps)
+    can_do = {name: max(rates) for name, rates in highest.items()}
+    searched = sorted(set(can_do) - held_back, key=lambda name: SPEEDS[name])
+    assert can_do[searched[0]] < can_do[searched[-1]] == run.ladder[-1]
+    best = [t for t in by_rungs if t.in_block and t.configuration == outcome.best]
+    assert {names[trial.host_id] for trial in best} == (held_back or set(SPEEDS) & set(can_do))
+    # Its capacity is found all the same: the last rung is one that it does not follow.
+    assert all(any(not measurement.followed for measurement in trial.measurements) for trial in best)
+
+
 def test_block_of_a_host_that_is_lost_is_measured_anew_on_another(start, simulated, runtime):
     """What the lost one has measured of it is compared with nothing; the hosts that are left go on."""
     before = start(3)

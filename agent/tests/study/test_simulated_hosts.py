@@ -74,6 +74,25 @@ def test_host_that_is_lost_is_left_out_and_what_was_to_be_measured_there_is_meas
     assert told.confirmed_on == ("host0", "host1")
 
 
+def test_host_that_is_lost_in_the_confirmation_is_named_in_the_outcome(hosts, runtime):
+    """Nothing that it has measured counts; the one that is left of those that the search did not use does."""
+    fleet = hosts(6)
+
+    def run():
+        run_id = runtime.service.start(RunSpec(hosts=fleet.names, settings=SHORT, seed=1))
+        runtime.service.wait()
+        return runtime.repository.run(run_id)
+
+    whole = run()
+    gone, left = whole.fleet["held_back"]
+    fleet.at(gone).happens("lost", trials=tuple(range(1, 100)))
+    over_hosts = Outcome.model_validate(run().outcome).over_hosts
+    assert over_hosts.confirmed_on == (left,)
+    assert over_hosts.sentence.endswith(f"{gone} was lost and is not part of the confirmation.")
+    assert over_hosts.sentence in Outcome.model_validate(run().outcome).sentence
+    assert "lost" not in Outcome.model_validate(whole.outcome).over_hosts.sentence
+
+
 def test_run_whose_hosts_are_all_lost_ends_with_why_and_goes_on_when_they_are_back(hosts, runtime):
     """What was recorded stays, and is not measured again."""
     fleet = hosts(2)

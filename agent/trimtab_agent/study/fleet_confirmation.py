@@ -28,6 +28,7 @@ from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
 from trimtab_agent.study.fleet_elimination import FleetElimination
 from trimtab_agent.study.fleet_history import FleetHistory
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.rungs import ladder_of_host
 
 
 class FleetConfirmation:
@@ -43,6 +44,7 @@ class FleetConfirmation:
         fleet: dict[str, Any],
     ) -> None:
         self._run = run
+        self._settings = settings
         self._history = history
         self._elimination = FleetElimination(run, settings, space, history, best)
         self._best = self._elimination.recommended()
@@ -56,7 +58,10 @@ class FleetConfirmation:
         self._rounds = rounds_for(repeats, len(self._hosts))
 
     def carry_out(self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress) -> Outcome:
-        """Has measured what is missing, on all hosts at once; raises what the dispatcher raises."""
+        """Has measured what is missing, on all hosts at once, on each at its part of the run's `ladder`;
+        raises what the dispatcher raises.
+        """
+        del ladder
         while True:
             idle = dispatcher.idle_stations
             self._lost = set(self._hosts) - set(dispatcher.stations)
@@ -66,10 +71,10 @@ class FleetConfirmation:
             progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
             for host in idle:
                 if (slot := blocks.next_on(host)) is not None:
-                    dispatcher.start(self._order(dispatcher, ladder, host, *slot))
+                    dispatcher.start(self._order(dispatcher, host, *slot))
             if not dispatcher.in_flight:
                 return self._outcome(blocks)
-            # A host that is lost is left out from now on; what it has measured does not count.
+            # A host that is lost is left out from now on, and named; what it has measured does not count.
             with suppress(TrialLost):
                 dispatcher.wait()
 
@@ -90,7 +95,6 @@ class FleetConfirmation:
     def _order(
         self,
         dispatcher: Dispatcher,
-        ladder: Sequence[float],
         host: str,
         block: int,
         configuration: Configuration,
@@ -98,7 +102,7 @@ class FleetConfirmation:
         return dispatcher.order(
             TrialPurpose.CONFIRMATION,
             configuration,
-            ladder,
+            ladder_of_host(self._run, self._settings, self._history, host),
             block=block,
             station=host,
             **dispatcher.to_capacity(),
@@ -147,8 +151,12 @@ class FleetConfirmation:
         )
         confirmed_on = tuple(name for name in self._hosts if name not in self._lost)
         unseen = not set(confirmed_on) & set(history.searched_hosts)
+        told = (
+            "" if across is None else sentence_of(across, unseen=unseen),
+            lost_sentence([name for name in self._hosts if name in self._lost]),
+        )
         return OverHosts(
-            sentence="" if across is None else sentence_of(across, unseen=unseen),
+            sentence=" ".join(filter(None, told)),
             hosts=hosts,
             classes={
                 host["stratum"]: HostClass.model_validate(host["class"]).sentence
@@ -159,6 +167,14 @@ class FleetConfirmation:
             across=across,
             interaction=effects.usual_instability,
         )
+
+
+def lost_sentence(hosts: Sequence[str]) -> str:
+    """Which hosts a confirmation had to do without; empty if none."""
+    if not hosts:
+        return ""
+    were = "was lost and is" if len(hosts) == 1 else "were lost and are"
+    return f"{', '.join(hosts)} {were} not part of the confirmation."
 
 
 def sentence_of(across: AcrossHosts, *, unseen: bool) -> str:

@@ -15,6 +15,7 @@ from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.noise import Noise
 from trimtab_tuner.fleet.allocation import Allocation, Tried
 from trimtab_tuner.judging.early_stop import Leader
+from trimtab_tuner.judging.ladder import grown
 from trimtab_tuner.space import Space
 
 from trimtab_agent.study.history import History
@@ -52,6 +53,20 @@ class FleetHistory(History):
     def host_of_each(self) -> dict[int, str]:
         """The host of each trial, by its number."""
         return {trial.number: self.host_of(trial) for trial in self.trials}
+
+    def ladder_at(self, host: str, points: int) -> tuple[float, ...]:
+        """The run's ladder as far as it would have grown by this host's own trials, from the `points` that it
+        began with: what lies above is what faster hosts can do.
+
+        Of a host that the search does not use, the shortest of those that it uses.
+        """
+        if host not in self.searched_hosts:
+            return min((self.ladder_at(each, points) for each in self.searched_hosts), key=len)
+        own = self.ladder[:points]
+        for trial in self.finished(TrialPurpose.SEARCH):
+            if self.host_of(trial) == host and trial.verdict is Verdict.VERIFIED:
+                own = grown(own, self._measured[trial.number])
+        return own
 
     def allocation(
         self, hosts: Sequence[str], in_flight: Sequence[tuple[str, str]] = (), recommended: str | None = None

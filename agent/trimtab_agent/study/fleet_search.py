@@ -26,7 +26,7 @@ from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
 from trimtab_agent.study.earlier_runs import earlier_runs, features
 from trimtab_agent.study.fleet_history import FleetHistory
 from trimtab_agent.study.progress import RunProgress
-from trimtab_agent.study.rungs import ladder_grows, searched_rungs
+from trimtab_agent.study.rungs import ladder_grows, ladder_of_host, searched_rungs
 
 
 class FleetSearch:
@@ -141,7 +141,11 @@ class FleetSearch:
         return dispatcher.order(
             TrialPurpose.SEARCH,
             configuration,
-            searched_rungs(self._run, self._settings, self._history.ladder),
+            searched_rungs(
+                self._run,
+                self._settings,
+                ladder_of_host(self._run, self._settings, self._history, host),
+            ),
             rise=RUNG_RISE if ladder_grows(self._run, self._settings) and not is_default else None,
             level=level,
             block=task.block,
