@@ -5,6 +5,7 @@ import socket
 import pytest
 from live_support import specweb99
 from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.requirements import for_workload
 from trimtab_agent.station.upstream import RunningUpstream
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.judging.job import TrialJob
@@ -22,7 +23,8 @@ APACHE = (
     "LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so\n"
     "LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so\nListen 80\n{}\n"
 )
-LIMITED = "limit_req_zone $binary_remote_addr zone=a:1m rate=10r/s;\nlimit_req zone=a burst={} nodelay;"
+# All clients alike: the generator has several addresses.
+LIMITED = "limit_req_zone $server_port zone=a:1m rate=10r/s;\nlimit_req zone=a burst={} nodelay;"
 # A reply takes so long that the next request comes meanwhile.
 ONE_AT_A_TIME = "limit_conn_zone $binary_remote_addr zone=c:1m;\nlimit_conn c 1;\nlimit_rate 1k;"
 FILES = len(list(specweb99(1).files()))
@@ -31,8 +33,13 @@ CASES = [
     ("nginx", NGINX.format(LIMITED.format(2)), "503", "limit_req zone=a"),
     ("nginx", NGINX.format(ONE_AT_A_TIME), "503", "limit_conn c 1"),
     ("nginx", NGINX.format("deny all;"), "403", "deny all"),
-    ("apache", APACHE.format("Redirect permanent / http://a.example/"), "301", "Redirect permanent /"),
-    ("apache", APACHE.format("RedirectMatch 404 /file_set"), "404", "RedirectMatch 404 /file_set"),
+    (
+        "apache",
+        APACHE.format("Redirect permanent /dir00000 http://a.example/"),
+        "301",
+        "Redirect permanent /dir",
+    ),
+    ("apache", APACHE.format("RedirectMatch 404 /dir0"), "404", "RedirectMatch 404 /dir0"),
     ("apache", APACHE.format("<Location />\nRequire all denied\n</Location>"), "403", "Require all denied"),
 ]
 
@@ -40,7 +47,9 @@ CASES = [
 def job(target, workload, base=None):
     """Two rates of half a second, with the user's file."""
     kind = TARGETS[target]
-    own = kind.space().default() if base is None else own_values(kind, base, 1)
+    own = for_workload(kind.space(), kind, workload.definition).default()
+    if base is not None:
+        own = own_values(kind, base, 1)
     return TrialJob(
         target=target,
         configuration=own,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderError
+from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import changed_knobs, own_values
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.servers.h2o import syntax as h2o_syntax
@@ -532,3 +532,20 @@ def test_file_without_an_access_log_is_measured_without_one(name):
     """As its server runs in production."""
     own = own_values(TARGETS[name], FILES[name], 2)
     assert "access-1" not in TARGETS[name].private(FILES[name], own, (), CONTEXT)
+
+
+def test_nginx_status_page_is_open_where_the_file_closes_all_sites():
+    """We ask it ourselves; what the workload is answered stays as the file has it."""
+    text = 'events {}\nhttp {\n deny all;\n auth_basic "us";\n server { listen 80; }\n}\n'
+    nginx = TARGETS["nginx"]
+    context = RenderContext(
+        root="/srv", listen=("127.0.0.1:80",), status_listen="127.0.0.1:81", server_cpus=(0,), prefix="/x"
+    )
+    site, _, status = nginx.private(text, nginx.space().default(), (), context).partition(
+        "listen 127.0.0.1:81;"
+    )
+    assert "allow all;" in status
+    assert "auth_basic off;" in status
+    assert "allow all;" not in site
+    plain = text.replace("deny all;", "").replace('auth_basic "us";', "")
+    assert "allow all;" not in nginx.private(plain, nginx.space().default(), (), context)

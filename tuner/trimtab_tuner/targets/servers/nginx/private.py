@@ -34,6 +34,9 @@ _OF_ONE_SITE = {
 }  # fmt: skip
 
 
+# What keeps the status page open where the file closes all sites.
+_OPEN = {"allow": "allow all;\n", "deny": "allow all;\n", "auth_basic": "auth_basic off;\n"}
+
 # Not the name in a file of ours, which is driven too: nginx refuses an upstream twice.
 _UPSTREAM = "workload_upstream"
 _CERTIFICATE = re.compile(r"((proxy|grpc|uwsgi)_)?ssl_certificate(_key)?")
@@ -95,6 +98,9 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         settings=own,
         versions=versions,
         handed_on=list(_handed_on(tree, tuned, exceptions, context)),
+        status_settings="".join(
+            dict.fromkeys(_OPEN[each.name] for each in http.block or [] if each.name in _OPEN)
+        ),
     )
     changes.append(Change(http.end - 1, http.end - 1, "\n" + site, ""))
     return with_changes(tuned, changes, configuration, knobs, _with_settings_of(model))

@@ -157,10 +157,12 @@ def servers(
     settings: str = "",
     versions: str = " ".join(tls.PROTOCOLS),
     handed_on: Sequence[HandedOn] = (),
+    status_settings: str = "",
 ) -> str:
     """The server for the workload, with further `settings`, and the one for the status page if there is to
     be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. Without being
-    told, requests are handed on to the upstream of the context, if it has one.
+    told, requests are handed on to the upstream of the context, if it has one. The status page has
+    `status_settings` of its own.
     """
     options = listen_options(configuration)
     root = f"root {quoted(context.root)};\nindex index.html;\n"
@@ -187,7 +189,8 @@ def servers(
     told = about("backlog") + about("reuseport") + (about(HTTP2.name) if speaks_http2(configuration) else "")
     text = upstream + in_block("server", told + listens + root + settings)
     if context.status_listen is not None:
-        location = in_block(f"location = {STATUS_PATH}", "stub_status;\naccess_log off;\n")
+        said = f"stub_status;\naccess_log off;\n{status_settings}"
+        location = in_block(f"location = {STATUS_PATH}", said)
         text += in_block("server", f"listen {context.status_listen};\n{location}")
     return text
 
