@@ -88,7 +88,7 @@ class Blocks:
         return True
 
     def _trial_of(self, configuration: Configuration) -> Trial | None:
-        """The one that counts of the last block; None where it is still to be measured, or no trial is left."""
+        """The one that counts of the last block; None where it is still to be measured, or none is left."""
         block = len(self.begun)
         tries = self._done.get((block, configuration_hash(configuration)), [])
         self.spent += len(tries)
