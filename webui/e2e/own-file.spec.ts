@@ -1,5 +1,5 @@
-// A run with the administrator's own file: it is started on the command line, and the browser shows what was done
-// to the file.
+// A run with the administrator's own file: started on the command line, of which the browser shows what was done to
+// the file; or sent through the browser, which says so before.
 
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -50,4 +50,32 @@ test('the exported file is shown beside the own one, with what was replaced to m
   await expect(changes.getByRole('insertion')).toHaveText(changed('+', 'added'));
   await expect(changes.getByRole('deletion')).toHaveText(changed('-', 'removed'));
   await inspect(page, 'own-file');
+});
+
+test.describe('sent', () => {
+  // A refused file is an answer of 422, which Chromium also writes to the console.
+  test.use({ expected: [/status of 422/] });
+
+  test('a whole file is sent, told of line by line, and tuned', async ({ page, request }) => {
+    scenario.release();
+    await page.goto('/tune?target=nginx');
+    await expect(page.getByRole('combobox', { name: 'Target' })).toHaveValue('nginx');
+    const choose = (name: string, text: string) =>
+      page
+        .locator('input[type=file]')
+        .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+    await choose('parts.conf', `include mime.types;\n${OWN_FILE}`);
+    await expect(page.getByText(/^parts\.conf includes mime\.types: .*TRIMTAB_BASE_FILES/)).toBeVisible();
+    await choose('shop.conf', OWN_FILE);
+    const report = page.getByRole('region', { name: 'Your file in this run' });
+    await report.getByText(/^In what the measured file differs from yours/).click();
+    await expect(report.getByText(/^access_log \/var\/log\/nginx\/own\.log; to /)).toBeVisible();
+    await expect(report.getByRole('heading', { name: 'What contradicts this machine' })).toBeVisible();
+    await inspect(page, 'tune-own-file');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await expect(page).toHaveURL(/\/runs\/\d+/);
+    const id = page.url().match(/\d+$/)?.[0];
+    const { base } = await get<{ base: string }>(request, `/runs/${id}`);
+    expect(base).toMatch(/\/uploads\/nginx\/[0-9a-f]{16}\/shop\.conf$/);
+  });
 });
