@@ -40,3 +40,41 @@ def test_stop_that_does_not_arrive_is_told_and_tried_again(simulated, runtime):
         end = follower.follow(runtime.repository.run(run_id))
     asking.join()
     assert end.state is RunState.STOPPED
+
+
+class HeldWhileCleared(threading.Event):
+    """An event whose lock its own thread holds when a Ctrl-C comes, as it now and then does by chance."""
+
+    def __init__(self):
+        super().__init__()
+        self._held = False
+        self._signalled = False
+        self.waited_for_itself = False
+
+    def clear(self):
+        """Takes note, and is interrupted the first time."""
+        if not self._signalled:
+            self._signalled = self._held = True
+            signal.raise_signal(signal.SIGINT)
+            self._held = False
+        super().clear()
+
+    def set(self):
+        """Needs the lock that its own thread may hold."""
+        if self._held and threading.current_thread() is threading.main_thread():
+            self.waited_for_itself = True  # with a real lock: for ever
+            return
+        super().set()
+
+
+def test_ctrl_c_that_comes_while_an_arrival_is_noted_stops_the_run_and_does_not_hang(simulated, runtime):
+    """A handler that needs the lock of the event that its own thread takes note of would wait for itself."""
+    simulated.hold(trial=1, rate=2)
+    runs = RunsHere(runtime.service, runtime.broadcaster)
+    interrupted = HeldWhileCleared()
+    runs.arrived = interrupted
+    with Follower(Console(file=io.StringIO(), width=200), runs) as follower:
+        run_id = runs.start(tiny_spec())
+        end = follower.follow(runtime.repository.run(run_id))
+    assert not interrupted.waited_for_itself
+    assert end.state is RunState.STOPPED

@@ -28,7 +28,7 @@ from trimtab_agent.study.study import RunEnd
 from trimtab_agent.terminal.report import describe_configuration
 
 PLAIN_INTERVAL_S = 10.0
-WAKE_S = 1.0
+WAKE_S = 0.25  # how long a Ctrl-C waits at most until it is looked at
 
 
 class Runs(Protocol):
@@ -145,9 +145,9 @@ class Follower:
         return True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Counts, and nothing more: its own thread may just hold the lock of `arrived`."""
         del frame
         self._signals += 1
-        self._runs.arrived.set()
         if self._signals > 1:
             # As the shell would have it without our handler; the kernel kills the children with us.
             signal.signal(number, signal.SIG_DFL)
