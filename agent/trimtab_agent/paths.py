@@ -1,7 +1,11 @@
 """Where a run leaves what, under the directory `var`."""
 
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+DEMO_TEXT = "Every measurement in this folder is simulated.\n"
+"""What the mark of a demo says."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,22 @@ class VarPaths:
 
     @property
     def demo_mark(self) -> Path:
-        """There if everything here is simulated."""
+        """A file that says DEMO_TEXT if everything here is simulated."""
         return self.var / "demo"
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the mark is there: a file with its own text, and nothing else that is called so. Raises
+        OSError for one that cannot be read.
+        """
+        try:
+            # Not opened before: a pipe of that name would be waited for.
+            if not stat.S_ISREG(self.demo_mark.lstat().st_mode):
+                return False
+            with self.demo_mark.open("rb") as file:
+                return file.read(len(DEMO_TEXT) + 1) == DEMO_TEXT.encode()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     @property
     def scenario(self) -> Path:

@@ -128,8 +128,15 @@ class AgentSettings(BaseSettings):
 
     @property
     def demo(self) -> bool:
-        """Whether what `var` holds is simulated: a mark in the folder says so, for as long as it is there."""
-        return VarPaths(self.var).demo_mark.exists()
+        """Whether what `var` holds is simulated: a mark in the folder says so, for as long as it is there.
+
+        Raises HostError where nobody can tell.
+        """
+        paths = VarPaths(self.var)
+        try:
+            return paths.is_demo
+        except OSError as error:
+            raise HostError(f"{paths.demo_mark} cannot be read: {error.strerror}") from error
 
     @property
     def machine_lock(self) -> Path:

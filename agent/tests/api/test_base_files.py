@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from trimtab_agent.api import uploads
+from trimtab_agent.simulated.demo import mark
 
 NGINX = """worker_processes 1;
 events { worker_connections 512; }
@@ -178,6 +179,5 @@ def test_file_that_is_replaced_goes(start_daemon):
 
 def test_demo_takes_files_without_being_told_to(start_daemon, tmp_path):
     """No server is started there."""
-    (tmp_path / "var").mkdir(exist_ok=True)
-    (tmp_path / "var" / "demo").touch()
+    mark(tmp_path / "var")
     assert send(start_daemon().client, NGINX.encode()).status_code == 201

@@ -12,6 +12,7 @@ from simulation import Simulation
 from trimtab_agent.results.thesis_page import StudyResult, figures, thesis_markdown
 from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.study.specification import check
 from trimtab_agent.study.thesis_result import result_of
 from trimtab_agent.study.thesis_steps import Recorded, capacity_spec, tuning_spec
@@ -79,6 +80,7 @@ def test_study_tunes_each_server_and_repeats_the_best_in_rounds(done):
     assert ladders == {SECONDS.ladder(recorded.capacity_rps("in-memory"))}
     assert "[1/7] in-memory: capacity; ETA 1 min" in done.shown
     assert "[7/7]" in done.shown
+    assert done.shown.startswith(SAID) is done.settings.demo
 
 
 def test_nothing_that_is_recorded_is_measured_again(done):

@@ -4,20 +4,21 @@ A mark in the folder makes it one, for good: whatever command or daemon opens it
 runs and measured ones never lie in one database.
 """
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 from trimtab_trials.host import Host
 
 from trimtab_agent.errors import HostError
-from trimtab_agent.paths import VarPaths
+from trimtab_agent.paths import DEMO_TEXT, VarPaths
 from trimtab_agent.simulated.scenario import Scenario, write_scenario
 
 SAID = "Demo: simulated measurements"
 """What every page, report and exported file says."""
+NO_SERVER_ASKED = f"{SAID}. No server is asked whether it accepts the file."
 NO_CHANGES = "a demo changes nothing on this machine; start Trimtab without --demo for that"
 PACE_S = 0.15  # a run of the quick preset then takes half a minute: long enough to watch
-MARK_TEXT = "Every measurement in this folder is simulated.\n"
 
 
 def demo_folder(var: Path) -> Path:
@@ -26,16 +27,22 @@ def demo_folder(var: Path) -> Path:
 
 
 def mark(var: Path) -> None:
-    """Makes a folder a demo. Raises HostError if it holds real measurements."""
+    """Makes a folder a demo. Raises HostError if it holds real measurements, or somebody else's `demo`."""
     paths = VarPaths(var)
-    if paths.demo_mark.exists():
-        return
-    if paths.database.exists():
-        raise HostError(f"{var} holds real measurements: a demo wants a folder of its own")
     try:
+        if paths.is_demo:
+            return
+        if paths.database.exists():
+            raise HostError(f"{var} holds real measurements: a demo wants a folder of its own")
+        if os.path.lexists(paths.demo_mark):
+            raise HostError(
+                f"{paths.demo_mark} is in the way: a demo is marked by a file of that name, and this is "
+                "another; name another folder with --var"
+            )
         var.mkdir(parents=True, exist_ok=True)
         write_scenario(paths.scenario, Scenario(pace_s=PACE_S))
-        paths.demo_mark.write_text(MARK_TEXT)
+        with paths.demo_mark.open("x") as file:
+            file.write(DEMO_TEXT)
     except OSError as error:
         raise HostError(f"the directory {var} cannot be made: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperOption
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.simulated.demo import SAID
 
 PLAIN_COLUMNS = 140
 LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
@@ -68,3 +69,9 @@ def console_for(*, stderr: bool = False) -> Console:
     """Where there is no terminal to fit into, lines may be long."""
     console = Console(stderr=stderr, highlight=False)
     return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
+
+
+def say_if_demo(settings: AgentSettings, console: Console) -> None:
+    """A line that all is simulated, where it is: nobody takes the figures below it for the machine's."""
+    if settings.demo:
+        console.print(f"{SAID}. No server is started, and nothing is measured.")

@@ -21,10 +21,11 @@ from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.simulated.demo import NO_SERVER_ASKED
 from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import KnobSpec, RunSpec
-from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal
+from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal, say_if_demo
 from trimtab_agent.terminal.daemon import find_daemon
 from trimtab_agent.terminal.follow import Follower, Runs, RunsHere
 from trimtab_agent.workloads.choice import is_path, read_definition_file
@@ -75,11 +76,13 @@ def carried_out(
 ) -> None:
     """Has a run begin, shows how it goes on and, at its end, what `show` prints of it.
 
-    A run that is `resumed` keeps the CPUs that it had. Raises Exit with the code of a run that failed or
+    A run that is `resumed` keeps the CPUs that it had. That of a demo is said to be one before it begins, and
+    once more before its figures. Raises Exit with the code of a run that failed or
     was stopped, and what `begin` raises.
     """
     layout = process_layout()
     with _runs(settings, console) as (repository, runs), Follower(console, runs) as follower:
+        say_if_demo(settings, console)
         run_id = begin(runs)
         run = repository.run(run_id)
         console.print(f"Run {run_id}: {run.layout['sentence']}")
@@ -88,6 +91,7 @@ def carried_out(
         if list(layout.server) != run.layout["server"] and run.fleet is None and not resumed:
             console.print("This command may use other CPUs, but the daemon's hold.")
         end = follower.follow(run)
+        say_if_demo(settings, console)
         show(repository, run_id)
         run = repository.run(run_id)
     if end.state is RunState.FAILED:
@@ -101,7 +105,12 @@ def carried_out(
 
 
 def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> OwnFileReport:
-    """What happens to the user's own file in such a run; raises what starting it does."""
+    """What happens to the user's own file in such a run; raises what starting it does.
+
+    In a demo it says that its server was not asked.
+    """
+    if settings.demo:
+        console.print(NO_SERVER_ASKED)
     with _runs(settings, console) as (_, runs):
         return runs.told(spec)
 

@@ -26,6 +26,7 @@ from trimtab_agent.terminal.commands.options import (
     Json,
     Var,
     console_for,
+    say_if_demo,
     settings_of,
 )
 from trimtab_agent.terminal.daemon import find_daemon
@@ -55,7 +56,9 @@ def thesis(
     if page is not None and not page.absolute().parent.is_dir():
         raise SpecError("page", f"--page {page}: expected a file in a directory that exists")
     console = console_for(stderr=as_json)
-    result, code = carry_out(SHORT if short else FULL, settings_of(var=var), console)
+    settings = settings_of(var=var)
+    result, code = carry_out(SHORT if short else FULL, settings, console)
+    say_if_demo(settings, console)
     if page is not None:
         write_page(result, page)
     if as_json:
@@ -112,6 +115,7 @@ class _Study:
         recorded, left = self._look()
         first = len(left)
         if left:
+            say_if_demo(self._runtime.settings, self._console)
             self._console.print(
                 f"The {self._plan.name} form has {counted(first, 'step')} left and takes "
                 f"{in_hours(self._clock.left_s(left))} on a quiet machine. Stop it at any time: the same "
