@@ -26,10 +26,11 @@ confirmation measures it, beside the default.
 was measured for first. Their noise is pooled: over the blocks of the check, over the checks before it that
 found nothing, and with what the search has seen of it. A candidate is left out as soon as the upper bound
 (95 %, one-sided) of what it costs, with what earlier ones have cost, is below `MOST_LOSS`. It is kept as soon
-as the lower one is above, or as it costs that much in the mean of three blocks, or breaks a rule; for a
-group, which is only checked in parts then, two blocks are enough. Where the trials are used up before, two
-that cannot be told apart in capacity are left: the one nearer to the default is taken, unless it costs
-`MOST_LOSS` in the mean.
+as the lower one is above, or as it breaks a rule. It is kept as well once it costs that much in the mean of
+three blocks and is told from nothing (its 95 % interval lies above 0); where it is not, only once it seems to
+cost `LEAST_SEEMING`. A group that costs `MOST_LOSS` in the mean of two blocks is checked in parts. Where the
+trials are used up before, two that cannot be told apart in capacity are left: the one nearer to the default
+is taken, unless it seems to cost `LEAST_SEEMING` (a group: `MOST_LOSS`).
 
 It is a state machine without clock or network, rebuilt from the recorded trials like the blocks of a
 confirmation: whoever carries it out measures `next_slot` until that is None.
@@ -50,6 +51,10 @@ from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Space
 
 MOST_LOSS = 0.02
+# What a setting that is not told from nothing has to seem to be worth. On a noisy host the mean of three
+# blocks strays by more than MOST_LOSS, so that a setting that does nothing often seems to be worth as much.
+# It seldom strays by twice that; and of what seems to be worth less nobody can say what it is kept for.
+LEAST_SEEMING = 2 * MOST_LOSS
 MOST_BLOCKS = 6  # of one check
 PROOF_TRIALS = 3  # what screening leaves at least: one in its own block, and a block of two
 QUIET_LOSS = 0.03  # what costs less in the one block of screening is not shown to matter
@@ -304,7 +309,9 @@ class Elimination:
         if len(losses) < FEWEST_BLOCKS or found.fails(group):
             return True
         bounds = self._bounds(losses)
-        return bounds.lower() > 0 or bounds.mean > self._most_loss
+        if len(group) > 1:  # some of it may be told from nothing by itself
+            return bounds.lower() > 0 or bounds.mean > self._most_loss
+        return bounds.told_from_nothing or bounds.mean > self._least_seeming
 
     def _least(self, groups: Sequence[Group], found: Round) -> Group:
         return min(groups, key=lambda group: self._bounds(found.losses(group)).mean)
@@ -313,6 +320,11 @@ class Elimination:
     def _most_loss(self) -> float:
         """What leaving something out may still cost: a logarithm."""
         return -math.log1p(-MOST_LOSS) - self._lost
+
+    @property
+    def _least_seeming(self) -> float:
+        """What it may still seem to cost where that is not told from nothing: a logarithm."""
+        return -math.log1p(-LEAST_SEEMING) - self._lost
 
     def _measured(self, found: Round, groups: Sequence[Group]) -> bool:
         """Whether one more block of these groups is whole."""
@@ -342,8 +354,13 @@ class Elimination:
         if len(losses) < FEWEST_BLOCKS:
             return False
         bounds, most = self._bounds(losses), self._most_loss
-        enough = FEWEST_BLOCKS if len(group) > 1 else BLOCKS_FOR_A_MEAN
-        return bounds.lower() > most or (blocks >= enough and bounds.mean > most)
+        if bounds.lower() > most:
+            return True
+        if len(group) > 1:
+            return bounds.mean > most
+        if not bounds.told_from_nothing:
+            most = self._least_seeming
+        return blocks >= BLOCKS_FOR_A_MEAN and bounds.mean > most
 
     def _leave_out(self, group: Group, found: Round) -> None:
         """The group is worth nothing: what is left goes on without it."""

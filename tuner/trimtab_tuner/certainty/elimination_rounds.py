@@ -151,15 +151,24 @@ class Bounds:
         """One-sided."""
         return self.mean - float(stdtrit(self.freedom, CERTAINTY)) * self.error
 
+    @property
+    def told_from_nothing(self) -> bool:
+        """Whether something is lost: the 95 % interval lies above 0."""
+        return math.isfinite(self.error) and self.mean > self._margin
+
     def gain(self, blocks: int) -> Gain:
         """What the setting gives, with its 95 % interval if the noise is known."""
         if not math.isfinite(self.error):
             return Gain(gain=math.expm1(self.mean), low=None, high=None, significant=False, blocks=blocks)
-        margin = float(stdtrit(self.freedom, 0.975)) * self.error
         return Gain(
             gain=math.expm1(self.mean),
-            low=math.expm1(self.mean - margin),
-            high=math.expm1(self.mean + margin),
-            significant=abs(self.mean) > margin,
+            low=math.expm1(self.mean - self._margin),
+            high=math.expm1(self.mean + self._margin),
+            significant=abs(self.mean) > self._margin,
             blocks=blocks,
         )
+
+    @property
+    def _margin(self) -> float:
+        """Half of the two-sided interval."""
+        return float(stdtrit(self.freedom, 0.975)) * self.error
