@@ -6,6 +6,7 @@ from pathlib import Path
 from trimtab_tuner.checking import check, files, tls
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.checking.statements import read
+from trimtab_tuner.checking.unclosed import unclosed
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
@@ -18,9 +19,12 @@ from trimtab_agent.host.allowed import machine_for
 def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
     """What in the file, or in one that it includes, contradicts this machine; each with its file and line.
 
-    Raises SpecError for a file that cannot be read.
+    Raises SpecError for a file that cannot be read, or that is not closed.
     """
     base = read_base(target, path)
+    broken = unclosed(target, [text for _, text in base.sources.files])
+    if broken is not None:
+        raise SpecError("base", f"{base.sources.files[broken.file][0]}:{broken.line}: {broken.sentence}")
     refuse_part(target, base)
     try:
         file = read(target, base.expanded)

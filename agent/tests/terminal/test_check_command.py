@@ -8,6 +8,7 @@ import pytest
 from trimtab_agent import checked_file
 from trimtab_agent.host.allowed import Machine
 from trimtab_agent.study import specification
+from trimtab_agent.terminal.commands.check import asks_server
 from trimtab_tuner.checking.machine import Descriptors
 from trimtab_tuner.targets import TARGETS, sources
 from trimtab_tuner.targets.servers.nginx import syntax
@@ -72,7 +73,74 @@ def test_notes_alone_and_nothing_at_all_end_with_0(command, file):
     assert code == 0
     assert f"{file}: note: An accept queue of 511 is cut to 128" in output
     (file.parent / "sites/b.conf").write_text("server { listen 80 backlog=100; }\n")
-    assert command("check", str(file))[:2] == (0, f"{file}: nothing that contradicts this machine.\n")
+    said = f"nothing that contradicts this machine. The server was not asked: nginx -t -c {file}"
+    assert command("check", str(file))[:2] == (0, f"{file}: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "asking"),
+    [
+        ("nginx", "nginx -t -c"),
+        ("apache", "apachectl -t -f"),
+        ("lighttpd", "lighttpd -tt -f"),
+        ("h2o", "h2o -t -c"),
+    ],
+)
+def test_command_that_asks_the_server_itself_is_named_with_the_whole_path(
+    name, asking, tmp_path, monkeypatch
+):
+    """As an administrator would type it; the document of --json has it too."""
+    monkeypatch.chdir(tmp_path)
+    assert asks_server(TARGETS[name], Path("a b.conf")) == f"{asking} '{tmp_path}/a b.conf'"
+
+
+def test_clean_file_and_one_that_is_not_name_the_server_s_own_check_in_json(command, file):
+    """For a pipeline, which may ask both."""
+    assert json.loads(command("check", "--json", str(file))[1])["check_command"] == f"nginx -t -c {file}"
+
+
+UNCLOSED = {
+    "list": (
+        "lighttpd.conf",
+        'server.port = 80\nserver.modules = (\n  "mod_access",\n',
+        2,
+        "this list is not closed",
+    ),
+    "condition": (
+        "lighttpd.conf",
+        'server.port = 80\n$HTTP["host"] == "a" {\n',
+        2,
+        "this block is not closed",
+    ),
+    "string": (
+        "lighttpd.conf",
+        'server.port = 80\nserver.name = "a\nserver.tag = "b"\n',
+        2,
+        'the string that begins here has no " at its end',
+    ),
+    "section": ("apache2.conf", "Listen 80\n<Directory /srv>\n", 2, "<Directory> is not closed"),
+    "crossed sections": (
+        "apache2.conf",
+        "Listen 80\n<VirtualHost *:80>\n<Files x>\n</VirtualHost>\n",
+        3,
+        "<Files> is not closed before </VirtualHost>",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "line", "sentence"), UNCLOSED.values(), ids=UNCLOSED)
+def test_what_is_not_closed_is_bad_input_with_its_line(command, tmp_path, name, text, line, sentence):
+    """In an included file too, with that one's own line."""
+    file = tmp_path / name
+    file.write_text(text)
+    assert command("check", str(file)) == (2, "", f"trimtab: {file}:{line}: {sentence}\n")
+    part = file.rename(tmp_path / "part")
+    first, include = (
+        ("Listen 80\n", "Include") if name == "apache2.conf" else ("server.port = 80\n", "include")
+    )
+    file.write_text(f'{first}\n{include} "{part}"\n')
+    part.write_text(text.replace(first, "\n"))
+    assert command("check", str(file)) == (2, "", f"trimtab: {part}:{line}: {sentence}\n")
 
 
 def test_server_is_named_where_the_file_s_name_does_not_say_it(command, file):

@@ -159,6 +159,8 @@ FIRING = {
         MACHINE,
         3,
     ),
+    "no-events": ("nginx", "worker_processes 1;\nhttp {}\n", MACHINE, None),
+    "word-for-a-number": ("apache", apache("KeepAliveTimeout short"), MACHINE, 2),
     "not-a-number": ("h2o", "hosts:\n  a: {}\nnum-threads: -1\n", MACHINE, 3),
     "set-twice": ("h2o", "num-threads: 2\nhosts:\n  a: {}\nnum-threads: 3\n", MACHINE, 4),
     "sysctl-set-twice": ("nginx", "events {}\n", TWICE, 3),
@@ -293,6 +295,17 @@ SILENT = {
             MACHINE,
         ),
     ),
+    "no-events": (
+        ("nginx", "worker_processes 1;\nevents {}\n", MACHINE),
+        ("nginx", "worker_processes 1;\nevents { worker_connections 9; }\nhttp {}\n", MACHINE),
+    ),
+    "word-for-a-number": (
+        ("apache", apache("KeepAliveTimeout 5s", 'Timeout "60"', "ListenBacklog 12abc"), MACHINE),
+        ("apache", apache("KeepAliveTimeout ${SHORT}", "AsyncRequestWorkerFactor inf"), MACHINE),
+        ("apache", apache("<IfModule mod_no.c>", "KeepAliveTimeout short", "</IfModule>"), MACHINE),
+        ("apache", apache("<Macro m a>", "KeepAliveTimeout a", "</Macro>"), MACHINE),
+        ("lighttpd", 'server.port = "KeepAliveTimeout short"\n', MACHINE),
+    ),
     "not-a-number": (
         ("h2o", 'num-threads: "2"\nmax-connections: !env MOST\nhosts:\n  num-threads: {}\n', MACHINE),
         ("lighttpd", "var.n = 9\nserver.max-fds = n\nserver.max-worker = 2 + var.n\n", MACHINE),
@@ -354,6 +367,17 @@ def test_fewer_workers_than_threads_are_raised_to_those_of_one_process():
     """Apache lowers what is no multiple, but never to none."""
     (said,) = found("apache", apache("MaxRequestWorkers 10"), MACHINE)
     assert "Apache raises it to 25." in said.sentence
+
+
+def test_word_that_apache_takes_for_0_is_a_warning_and_one_that_it_refuses_an_error():
+    """Neither is what was meant; in a virtual host as outside."""
+    site = ("<VirtualHost *:80>", "KeepAliveTimeout short", "</VirtualHost>")
+    text = apache("ThreadsPerChild many", *site)
+    own = [each for each in found("apache", text, MACHINE) if each.rule == "word-for-a-number"]
+    assert [(each.severity, each.line, each.sentence) for each in own] == [
+        ("error", 4, "KeepAliveTimeout takes a number, and here it is short: Apache does not start."),
+        ("warning", 2, "ThreadsPerChild takes a number, and here it is many: Apache takes it for 0."),
+    ]
 
 
 def test_words_of_lighttpd_in_place_of_numbers_are_told_unless_they_are_set_somewhere():

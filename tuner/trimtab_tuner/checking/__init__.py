@@ -15,8 +15,10 @@ from trimtab_tuner.checking.statements import ServerFile
 Rule = Callable[[ServerFile, Machine], Iterator[Contradiction]]
 
 RULES: tuple[Rule, ...] = (
+    language.without_events,
     language.misplaced,
     language.no_number,
+    language.word_for_number,
     language.set_twice,
     limits.descriptors,
     limits.accept_queue,

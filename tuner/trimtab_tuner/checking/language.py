@@ -1,10 +1,11 @@
-"""Rules about servers' languages: directives of nginx that may not stand so; in those of h2o and lighttpd
-words in place of numbers, and what is set twice.
+"""Rules about servers' languages: directives of nginx that may not stand so, or have to stand there; words in
+place of numbers in those of h2o, lighttpd and Apache; what is set twice in h2o's.
 
 What each directive of nginx is allowed, crossplane knows, the parser of its makers. A directive that it does
 not know, of a module or of a later nginx, is passed over.
 """
 
+import re
 from collections.abc import Iterator
 
 from crossplane.analyzer import analyze, enter_block_ctx
@@ -13,6 +14,37 @@ from crossplane.errors import NgxParserDirectiveError
 from trimtab_tuner.checking.contradiction import Contradiction, contradiction
 from trimtab_tuner.checking.machine import Machine
 from trimtab_tuner.checking.statements import ServerFile, Statement
+
+# Apache does not start with a word for these,
+_REFUSED_WORDS = {
+    "asyncrequestworkerfactor", "h2maxsessionstreams", "h2maxworkeridleseconds", "h2maxworkers",
+    "h2minworkers", "h2streammaxmemsize", "h2windowsize", "keepalivetimeout", "limitrequestbody",
+    "listenbacklog", "listencoresbucketsratio", "proxytimeout",
+}  # fmt: skip
+# and takes one for 0 here.
+_WORDS_FOR_0 = {
+    "gracefulshutdowntimeout", "limitrequestfields", "limitrequestfieldsize", "limitrequestline",
+    "maxclients", "maxconnectionsperchild", "maxkeepaliverequests", "maxmemfree", "maxrequestworkers",
+    "maxsparethreads", "minsparethreads", "proxyiobuffersize", "proxyreceivebuffersize",
+    "receivebuffersize", "sendbuffersize", "serverlimit", "startservers", "threadlimit",
+    "threadsperchild", "threadstacksize", "timeout",
+}  # fmt: skip
+_WORD = re.compile(r"(?!inf|nan)[a-z]", re.IGNORECASE)  # those two are numbers to C
+
+
+def without_events(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
+    """An nginx.conf without a block events, with which nginx does not start."""
+    if file.target.name != "nginx":
+        return
+    if not any(statement.is_block and not statement.around for statement in file.named("events")):
+        yield contradiction(
+            "no-events",
+            "error",
+            None,
+            "There is no block events, and nginx does not start without one.",
+            'nginx -t: no "events" section in configuration',
+            suggestion="events {} outside of all blocks.",
+        )
 
 
 def misplaced(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
@@ -53,6 +85,25 @@ def no_number(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             "error",
             statement,
             f"{statement.name} takes a whole number, and here it is {value}.",
+            statement.said,
+            suggestion="A number, or none of this line.",
+        )
+
+
+def word_for_number(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
+    """A word where Apache wants a number, in its virtual hosts too; other sections may not apply."""
+    if file.target.name != "apache":
+        return
+    for statement in file.named(*_REFUSED_WORDS, *_WORDS_FOR_0):
+        if any(block.name != "virtualhost" for block in statement.around) or not _WORD.match(statement.first):
+            continue
+        refused = statement.name in _REFUSED_WORDS
+        then = "Apache does not start" if refused else "Apache takes it for 0"
+        yield contradiction(
+            "word-for-a-number",
+            "error" if refused else "warning",
+            statement,
+            f"{statement.written} takes a number, and here it is {statement.first}: {then}.",
             statement.said,
             suggestion="A number, or none of this line.",
         )

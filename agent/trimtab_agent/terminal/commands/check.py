@@ -1,11 +1,13 @@
 """`trimtab check FILE`: what in a server's file contradicts this machine, without a load."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import Target
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.checked_file import checked, failing, target_of
@@ -25,25 +27,38 @@ def check(
 ) -> None:
     """Say what in a server's file contradicts this machine: limits, queues, CPUs, upstreams, logs, sysctl.
 
-    Nothing is started or changed. Exit code 4 if there is more than notes.
+    Nothing is started or changed, and no server is asked. Exit code 4 if there is more than notes.
     """
     kind = target_of(file, target)
     found = checked(kind, file)
+    asking = asks_server(kind, file)
     if as_json:
         print_json(
             {
                 "target": kind.name,
                 "file": str(file),
+                "check_command": asking,
                 "found": [each.model_dump(mode="json") for each in found],
             }
         )
     else:
         for each in found:
             _print(each)
-        what = counted(len(found), "contradiction") if found else "nothing that contradicts this machine"
-        print(f"{file}: {what}.")
+        if found:
+            print(f"{file}: {counted(len(found), 'contradiction')}.")
+        else:
+            print(f"{file}: nothing that contradicts this machine. The server was not asked: {asking}")
     if failing(found):
         raise typer.Exit(EXIT_CONTRADICTS)
+
+
+def asks_server(target: Target, file: Path) -> str:
+    """The command by which an administrator has the server itself look at the file, with its own environment
+    and its own folder.
+    """
+    path = str(file.absolute())
+    usual = {"nginx": ("nginx", "-t", "-c", path), "apache": ("apachectl", "-t", "-f", path)}
+    return shlex.join(usual.get(target.name) or target.check_command(path))
 
 
 def _print(found: Contradiction) -> None:

@@ -50,6 +50,12 @@ class Line:
         return not (self.opens or self.closes)
 
     @property
+    def called(self) -> str:
+        """The name of a section as it is written; empty for a directive."""
+        section = _SECTION.match(self.text)
+        return "" if section is None else section[2]
+
+    @property
     def of_site(self) -> bool:
         """Whether it is said of a virtual host as a whole, or of the server, and of no part of it."""
         return all(section in (SITE, "ifmodule", "ifdefine", "ifversion") for section in self.above)
