@@ -53,9 +53,13 @@ def test_unknown_run_is_told_in_one_sentence(empty_daemon):
 
 
 def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):
-    """405 carries the Allow header."""
-    response = empty_daemon.client.delete("/api/v1/runs/1/stop")
-    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    """405 carries the Allow header with all of the path, whichever route of it has which."""
+    allowed = {"runs/1/stop": "POST", "runs": "GET, POST", "runs/1": "GET, PATCH, DELETE", "health": "GET"}
+    for path, methods in allowed.items():
+        response = empty_daemon.client.put(f"/api/v1/{path}")
+        assert (response.status_code, response.headers["allow"]) == (405, methods)
+    outside = empty_daemon.client.put("/anything")
+    assert (outside.status_code, outside.headers["allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize(
@@ -84,6 +88,24 @@ def test_bad_specification_names_its_field(empty_daemon, path, body, field, mess
     assert (response.status_code, error["field"]) == (422, field)
     assert message in error["message"]
     assert empty_daemon.repository.count_runs() == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"preset": "\xff"}', "its byte 13 is not UTF-8"),
+        (b"[" * 100_000, "it has too many lists and objects in each other"),
+        (b'{"seed": ' + b"1" * 5000 + b"}", "one of its numbers has too many digits"),
+    ],
+    ids=["no UTF-8", "too deep", "too many digits"],
+)
+def test_body_that_no_reader_of_json_takes_is_refused_as_one(empty_daemon, body, why):
+    """With the code of any other that is no JSON."""
+    for path in ("/api/v1/runs", "/api/v1/runs/estimate"):
+        response = empty_daemon.client.post(path, content=body, headers={"Content-Type": "application/json"})
+        error = error_of(response)
+        assert (response.status_code, error["code"]) == (422, "bad-json")
+        assert error["message"] == f"The body is not JSON: {why}."
 
 
 def test_body_beyond_a_mebibyte_is_refused(empty_daemon):

@@ -199,11 +199,15 @@ def test_two_forms_of_a_report_are_refused(trimtab_here):
     assert (code, "--json and --markdown: expected one of them" in errors) == (2, True)
 
 
-@pytest.mark.parametrize("options", [("show",), ("tune", "--resume")])
-def test_number_beyond_any_database_is_bad_input(trimtab_here, options):
-    """And no traceback."""
-    code, _, errors = trimtab_here(*options, "99999999999999999999")
-    assert (code, "Traceback" in errors) == (2, False)
+@pytest.mark.parametrize(
+    "options", [("show",), ("tune", "--resume"), ("compare", "1"), ("replay", "--from-run"), ("delete",)]
+)
+def test_number_beyond_any_database_is_an_unknown_run(trimtab_here, options):
+    """In the words of any other that there is not."""
+    for number in ("99999999999", "99999999999999999999"):
+        code, _, errors = trimtab_here(*options, number)
+        assert code == 2
+        assert errors == f"trimtab: There is no run {number}. `trimtab runs` lists the runs there are.\n"
 
 
 def test_read_only_database_is_named(trimtab_here, monkeypatch, settings):

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 from trimtab_db import errors as database
 
 from trimtab_agent import errors as agent
@@ -48,6 +49,7 @@ STATUS_OF_DATABASE_ERROR: Mapping[type[database.DatabaseError], tuple[int, str]]
     database.SchemaTooNewError: (503, "schema-too-new"),
 }
 
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CODE_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 
 
@@ -107,12 +109,38 @@ def _invalid_request(_request: Request, error: Exception) -> Response:
 
 def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
+    if error.status_code == 400 and isinstance(error.__cause__, (ValueError, RecursionError)):
+        return error_reply(422, "bad-json", f"The body is not JSON: {_why_no_json(error.__cause__)}.")
     code = CODE_OF_STATUS.get(error.status_code, "http")
     message = {
         404: f"There is nothing at {request.url.path}.",
         405: f"{request.url.path} does not take {request.method}.",
     }.get(error.status_code, f"{error.detail}.")
-    return error_reply(error.status_code, code, message, headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405 and request.url.path.startswith("/api/"):
+        headers["Allow"] = ", ".join(_allowed(request))
+    return error_reply(error.status_code, code, message, headers=headers)
+
+
+def _why_no_json(cause: BaseException) -> str:
+    """What a reader of JSON says that gives up before the grammar; the framework keeps only the cause."""
+    if isinstance(cause, UnicodeDecodeError):
+        return f"its byte {cause.start + 1} is not UTF-8"
+    if isinstance(cause, RecursionError):
+        return "it has too many lists and objects in each other"
+    return "one of its numbers has too many digits"
+
+
+def _allowed(request: Request) -> list[str]:
+    """All methods of the path: each has a route of its own, and the framework names those of the first."""
+    return [
+        method
+        for method in METHODS
+        if any(
+            route.matches({**request.scope, "method": method})[0] is Match.FULL
+            for route in request.app.routes
+        )
+    ]
 
 
 def _unexpected(_request: Request, _error: Exception) -> Response:

@@ -18,7 +18,7 @@ from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, com
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
-from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
+from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_of
 from trimtab_agent.terminal.commands.starting import (
     Link,
     Memory,
@@ -40,7 +40,7 @@ def compare(
     context: typer.Context,
     runs: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[RUN]…", help="Numbers of the runs.", min=1, max=LARGEST_ID),
+        typer.Argument(metavar="[RUN]…", help="Numbers of the runs.", min=1, callback=possible_runs),
     ] = None,
     base: Files = None,
     most_loss: MostLoss = MOST_LOSS,

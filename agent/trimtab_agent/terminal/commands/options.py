@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic import ValidationError
 from rich.console import Console
+from trimtab_db.errors import RecordNotFoundError
 from typer.core import TyperCommand, TyperOption
 
 from trimtab_agent.errors import SpecError
@@ -24,7 +25,21 @@ EXIT_INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Var = Annotated[Path | None, typer.Option("--var", help="Directory for everything that Trimtab records.")]
-RunId = Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.", min=1, max=LARGEST_ID)]
+
+
+def possible_runs(value: int | list[int] | None) -> int | list[int] | None:
+    """What was given, unless there can be no such run: no database can be asked for it. Raises
+    RecordNotFoundError.
+    """
+    for number in value if isinstance(value, list) else (value or 1,):
+        if number > LARGEST_ID:
+            raise RecordNotFoundError(f"There is no run {number}.")
+    return value
+
+
+RunId = Annotated[
+    int, typer.Argument(metavar="RUN", help="Number of the run.", min=1, callback=possible_runs)
+]
 
 
 class OnceCommand(TyperCommand):

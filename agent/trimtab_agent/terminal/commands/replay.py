@@ -26,7 +26,7 @@ from trimtab_tuner.wording import counted, in_percent
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.runtime import open_repository
-from trimtab_agent.terminal.commands.options import Json, Var, console_for, settings_of
+from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_of
 from trimtab_agent.terminal.documents import print_json, write_text
 
 
@@ -36,7 +36,10 @@ def replay(
         Path | None, typer.Option(metavar="FILE", help="Recorded surfaces; those of the thesis if not given.")
     ] = None,
     from_run: Annotated[
-        int | None, typer.Option(metavar="ID", help="The trials of this run as a surface.", min=1)
+        int | None,
+        typer.Option(
+            metavar="ID", help="The trials of this run as a surface.", min=1, callback=possible_runs
+        ),
     ] = None,
     save: Annotated[
         Path | None,

@@ -11,7 +11,7 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_agent.errors import SpecError
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.study.own_file_report import in_words
-from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
+from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_of
 from trimtab_agent.terminal.commands.starting import (
     Base,
     Knobs,
@@ -92,7 +92,7 @@ def tune(
     ] = False,
     resume: Annotated[
         int | None,
-        typer.Option(metavar="ID", help="Continue the run of this number.", min=1, max=LARGEST_ID),
+        typer.Option(metavar="ID", help="Continue the run of this number.", min=1, callback=possible_runs),
     ] = None,
     even_if_changed: Annotated[
         bool,
