@@ -6,13 +6,15 @@ own sessions, with other arrivals and for longer than the run did, at rates of i
 until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
 percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
 where the run has tuned it, and put back afterwards (root). Of the exported file the values that were measured
-count, not those computed from them for all CPUs and longer pauses.
+count, not those computed from them for all CPUs and longer pauses. What stands behind the server is started
+too (`behind_climb.py`).
 
-Default and recommended configuration take turns, three each, so that a climb's own spread is known.
+Default and recommended configuration take turns, three each, and so the spread of a climb is known. After each
+climb wrk asks the same server in a closed loop (`closed_loop.py`), where it speaks the protocol.
 
     python agent/bench/independent_climb.py VAR RUN [RUN …]
 
-prints a line for each run: announced and climbed, for the default and for the recommended configuration.
+prints a line for each run: announced, climbed and by wrk, for the default and for what is recommended.
 """
 
 import json
@@ -28,14 +30,19 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from behind_climb import behind, default_file
+from closed_loop import asked_by_wrk
+from trimtab_agent.results.exporting import UPSTREAM
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator import protocol_options
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.workloads import shop
 from trimtab_tuner.workloads.definition import Definition
@@ -54,6 +61,14 @@ UNKNOWN_RPS = 2000.0
 PROGRAMS = AgentSettings()
 
 
+@dataclass(frozen=True)
+class Files:
+    """A configuration as files: the server's own, and that of a program of pages behind it."""
+
+    server: str
+    backend: str | None
+
+
 class Outside:
     """One run as an administrator sees it: its files, and what it said."""
 
@@ -69,8 +84,12 @@ class Outside:
         self.definition = Definition.model_validate(self.run["workload_parameters"]["definition"])
         self.target = TARGETS[self.run["target"]]
         self.exports = var / "exports" / f"run-{run_id}"
-        own = next(e for e in document["exports"] if e["format"] == self.target.program)
-        self.exported: str = self._as_measured(own["text"])
+        texts = {export["format"]: export["text"] for export in document["exports"]}
+        self.exported: str = self._as_measured(texts[self.target.program])
+        self.backend = self.definition.backend
+        self.recommended = Files(
+            self.exported, None if self.backend is None else self._as_measured(texts[self.backend.package])
+        )
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
         self.sessions = max(self.file_set.glob("sessions-*.log"), key=lambda path: path.stat().st_mtime)
 
@@ -87,16 +106,27 @@ class Outside:
             )
         return text
 
-    def default(self) -> str:
-        """The server's file with the run's default values."""
+    def default(self) -> Files:
+        """The files with the run's default values."""
+        backend, values = self.backend, self.outcome["default"]
+        root = self.file_set / "root"
+        return Files(
+            self._default_of_server(),
+            None if backend is None else default_file(backend, values, root, self.exports),
+        )
+
+    def _default_of_server(self) -> str:
         if self.run["base"]:
             return str(self.run["base"]["text"])
+        fastcgi = self.backend is not None and self.backend.speaks == "fastcgi"
         context = RenderContext(
             root=str(self.file_set / "root"),
             listen=(f"{ADDRESS[0]}:{ADDRESS[1]}",),
             server_cpus=tuple(self.run["layout"]["server"]),
             prefix=str(self.exports),
             error_log=str(self.exports / "error.log"),
+            php_socket=str(self.exports / php_fpm.SOCKET) if fastcgi else None,
+            upstream=UPSTREAM if self.definition.proxies else None,
             tls_directory=None if self.definition.tls is None else str(self.exports / "tls"),
         )
         return self.target.render(self.outcome["default"], context)
@@ -122,24 +152,28 @@ class Outside:
 def main() -> None:
     """Prints the table."""
     var = Path(sys.argv[1]).resolve()
-    print("| server | default: announced | climbed, three times | | recommended: announced | climbed | |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| server | default: announced | climbed, thrice | | wrk | recommended: announced | climbed | | wrk |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for run_id in map(int, sys.argv[2:]):
         seen = Outside(var, run_id)
-        sides = [(seen.outcome["default"], seen.default()), (seen.outcome["best"], seen.exported)]
+        sides = [(seen.outcome["default"], seen.default()), (seen.outcome["best"], seen.recommended)]
         climbed: list[list[float]] = [[], []]
+        closed: list[list[float]] = [[], []]
         for _ in range(TURNS):
-            for rates, (configuration, text) in zip(climbed, sides, strict=True):
+            for rates, asked, (configuration, files) in zip(climbed, closed, sides, strict=True):
                 # Where the last climb ended is a better place to begin than what was announced.
                 start = rates[-1] * 0.8 if rates else seen.capacity(configuration) / 2
-                with kernel_of(seen.exports) if text is seen.exported else nullcontext():
-                    rates.append(climb(seen, text, start))
-        cells = [seen.target.name]
-        for rates, (configuration, _text) in zip(climbed, sides, strict=True):
+                with kernel_of(seen.exports) if files is seen.recommended else nullcontext():
+                    rates.append(climb(seen, files, start, asked))
+        cells = [f"{seen.target.name}, {seen.run['workload']}"]
+        for rates, asked, (configuration, _files) in zip(climbed, closed, sides, strict=True):
             said = seen.announced(configuration)
             truth = mean(rates)
             apart = "" if said == "none" else f"{seen.capacity(configuration) / truth - 1:+.0%}"
-            cells += [said, f"{truth:,.0f} ({min(rates):,.0f} to {max(rates):,.0f})", apart]
+            by_wrk = f"{mean(asked):,.0f} ({min(asked):,.0f} to {max(asked):,.0f})" if asked else "–"
+            cells += [said, f"{truth:,.0f} ({min(rates):,.0f} to {max(rates):,.0f})", apart, by_wrk]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -168,23 +202,37 @@ def kernel_of(exports: Path) -> Iterator[None]:
             Path(path).write_text(chosen.group(1) if chosen else text)
 
 
-def climb(seen: Outside, text: str, start_rps: float) -> float:
-    """The highest rate that the server follows with this file."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)  # the server writes its logs there as the user it becomes
-        server = started(seen, text, Path(folder))
-        try:
-            return highest(seen, start_rps)
-        finally:
-            server.terminate()
-            server.wait(10)
+def climb(seen: Outside, files: Files, start_rps: float, asked: list[float]) -> float:
+    """The highest rate that the server follows with these files; adds to `asked` what wrk gets from it."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o777)  # the server writes its logs there as the user it becomes
+        layout = seen.run["layout"]
+        # Directories in the files are those of the run's exports; here all runs beside them.
+        with behind(
+            seen.definition.upstream,
+            seen.backend,
+            files.backend and files.backend.replace(str(seen.exports), place),
+            folder,
+            seen.file_set / "root",
+            server_cpus=layout["server"],
+            generator_cpus=layout["generator"],
+        ):
+            server = started(seen, files.server.replace(str(seen.exports), place), folder)
+            try:
+                followed = highest(seen, start_rps)
+                if seen.target.protocol == "http" and not seen.definition.http2:
+                    asked.append(asked_by_wrk(url(seen), seen.sessions, folder, layout["generator"]))
+                return followed
+            finally:
+                server.terminate()
+                server.wait(10)
 
 
 def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]":
     """The server with the file, as the file itself says, once it answers."""
     name = seen.target.file_name
-    # Its directories are those of the run's exports; here it runs beside them.
-    (folder / name).write_text(text.replace(str(seen.exports), str(folder)))
+    (folder / name).write_text(text)
     shutil.copytree(seen.exports, folder / "own", dirs_exist_ok=True)
     if seen.definition.tls is not None:
         make_certificates(folder / "tls")
