@@ -320,6 +320,36 @@ def test_setting_not_told_from_nothing_stays_only_if_it_seems_to_be_worth_4_perc
         assert changed(found.current) == stays
 
 
+def three_of_six(configuration):
+    """Two knobs that are worth much, and one without which the rest cannot be left out in one check."""
+    return two_of_six(configuration) * (1 + 0.028 * configuration["c"])
+
+
+def test_last_trials_go_to_single_settings_where_a_group_would_need_more():
+    """Seven trials screen, and three find that the rest is worth something together. One is too few for a
+    group; for a single setting it is the second block.
+    """
+    quiet = KnownNoise(2 * 0.0005**2, 2)
+    found, trials = carried_out(three_of_six, noise=0.0005, known=quiet, budget=11)
+    assert len(trials) == 11
+    assert changed(trials[10].configuration) >= {"a", "b", "c"}
+    assert len(changed(trials[10].configuration)) == len(NAMES) - 1
+    assert found.current == trials[10].configuration
+    assert next(effect.gain.blocks for effect in found.effects if not effect.kept) == 2
+
+
+def test_of_what_no_trials_are_left_for_one_setting_that_gave_nothing_is_left_out():
+    """By its block of the screening. The others may matter beside what is left then; without any known noise
+    one block tells of none.
+    """
+    quiet = KnownNoise(2 * 0.0005**2, 2)
+    for known, left_out in ((quiet, 1), (KnownNoise(), 0)):
+        found, trials = carried_out(three_of_six, noise=0.0005, known=known, budget=10)
+        assert len(trials) == 10
+        assert changed(found.current) >= {"a", "b", "c"}
+        assert len(found.current) - len(changed(found.current)) == left_out
+
+
 def test_losses_that_add_up_are_left_out_only_up_to_the_limit():
     """Each of six costs 0.9 %: not all of them go."""
 

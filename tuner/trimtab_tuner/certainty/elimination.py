@@ -19,8 +19,10 @@ says is worth nothing goes straight on.
 ones with it and without it. If the check fails, its parts have one each, down to single settings: halves, or
 what cost most in the screening apart from the rest. Single ones are all measured in one block, and then one
 after the other, the least costly first. Blocks that are affordable after that measure what is kept, one
-setting at a time, beside what is recommended by then. The last setting that is left needs no check: the
-confirmation measures it, beside the default.
+setting at a time, beside what is recommended by then. So do those that are too few for a group: the settings
+that have cost least are checked by themselves. Of what there is no trial left for, the one that has cost
+least is left out, if what it has cost is not told from nothing. The last setting that is left needs no
+check: the confirmation measures it, beside the default.
 
 *Bounds.* Each block gives for each candidate one ratio to the configuration that has the setting, whatever it
 was measured for first. Their noise is pooled: over the blocks of the check, over the checks before it that
@@ -41,7 +43,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from trimtab_trials.configuration import Configuration
+from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
@@ -165,6 +167,7 @@ class Elimination:
         while self.next_slot is None and len(self._changed()) > 1:
             found = self._next_check()
             if found is None:
+                self._leave_out_least()
                 return
             self._measure_round(found)
 
@@ -243,15 +246,29 @@ class Elimination:
         """The next check; None where nothing is left to check, or too few trials to decide on any."""
         self._split_what_is_refuted()
         singles = [group for group in self._groups if len(group) == 1]
-        groups = singles if self._groups[:1] == singles[:1] else self._groups[:1]
+        first = singles if self._groups[:1] == singles[:1] else self._groups[:1]
+        found = self._affordable(first, whole=False)
+        if found is not None:
+            return found
+        each = self._singles()
+        by_cost = sorted(each.candidates, key=lambda one: fmean(each.losses(one) or [math.inf]))
+        return self._affordable(by_cost, whole=True)
+
+    def _singles(self) -> Round:
+        """Every setting that is not decided on, as far as it can be left out by itself."""
+        names = [name for group in self._groups for name in group] + self._alone
+        return self._round({(n,): without for n in names if (without := self._without((n,))) is not None})
+
+    def _affordable(self, groups: Sequence[Group], *, whole: bool) -> Round | None:
+        """The first of these that the trials left can decide on, side by side; None where that is none."""
         candidates: dict[Group, Configuration] = {}
-        for group in groups or [(name,) for name in self._alone]:
+        for group in groups:
             without = self._without(group)
             if without is None:
                 self._keep(group, None)  # by itself it cannot be left out
                 return self._next_check()
             tried = self._round({**candidates, group: without})
-            if self._trials_for(tried, whole=not groups) > self._blocks.left:
+            if self._trials_for(tried, whole=whole) > self._blocks.left:
                 break
             candidates[group] = without
         return self._round(candidates) if candidates else None
@@ -265,8 +282,12 @@ class Elimination:
     def _trials_for(self, found: Round, *, whole: bool) -> int:
         """How many it takes to decide on all candidates, or else on one of them once each has a block."""
         new = sum(not found.blocks(group) for group in found.candidates)
-        base = new > 0 and not self._blocks.held(self.current)
-        return new + base + 1 + (len(found.candidates) if whole else 1)
+        held = self._blocks.held(self.current)
+        further = 1 + (len(found.candidates) if whole else 1)
+        if new:
+            return new + (not held) + further
+        joins = held and not any(configuration_hash(each) in held for each in found.candidates.values())
+        return further - 1 if joins else further
 
     def _measure_round(self, found: Round) -> None:
         """Goes on until something of it is left out, or nothing of it is undecided."""
@@ -308,10 +329,29 @@ class Elimination:
         losses = found.losses(group)
         if len(losses) < FEWEST_BLOCKS or found.fails(group):
             return True
+        if len(group) == 1:
+            return not self._unproven(found, group)
+        bounds = self._bounds(losses)  # some of it may be told from nothing by itself
+        return bounds.lower() > 0 or bounds.mean > self._most_loss
+
+    def _unproven(self, found: Round, single: Group) -> bool:
+        """Whether a setting was measured, is not told from nothing, and does not seem to be worth enough."""
+        losses = found.losses(single)
+        if not losses or found.fails(single):
+            return False
         bounds = self._bounds(losses)
-        if len(group) > 1:  # some of it may be told from nothing by itself
-            return bounds.lower() > 0 or bounds.mean > self._most_loss
-        return bounds.told_from_nothing or bounds.mean > self._least_seeming
+        known = math.isfinite(bounds.error)
+        return known and not bounds.told_from_nothing and bounds.mean <= self._least_seeming
+
+    def _leave_out_least(self) -> None:
+        """Of what no trials are left for, the setting that has cost least, where it is not told from nothing.
+
+        One only: beside what is left then, another may matter.
+        """
+        found = self._singles()
+        unproven = [single for single in found.candidates if self._unproven(found, single)]
+        if unproven:
+            self._leave_out(self._least(unproven, found), found)
 
     def _least(self, groups: Sequence[Group], found: Round) -> Group:
         return min(groups, key=lambda group: self._bounds(found.losses(group)).mean)
@@ -378,9 +418,7 @@ class Elimination:
         )
         self._lost += max(0.0, bounds.mean)
         self.current = left
-        self._forget(group)
-        self._groups = [rest for each in self._groups if (rest := self._not_among(each, whole))]
-        self._alone = [name for name in self._alone if name not in whole]
+        self._forget((*group, *whole))
 
     def _keep(self, group: Group, found: Round | None) -> None:
         """The group is worth something: its parts are checked, or its only setting is kept."""
@@ -405,12 +443,10 @@ class Elimination:
         gain = self._bounds(losses).gain(len(losses)) if losses else None
         self._effects[group[0]] = self._effect(group[0], kept=True, gain=gain)
 
-    def _forget(self, group: Group) -> None:
-        """It is decided on."""
-        if group in self._groups:
-            self._groups.remove(group)
-        elif group[0] in self._alone:
-            self._alone.remove(group[0])
+    def _forget(self, names: Sequence[str]) -> None:
+        """These are decided on."""
+        self._groups = [rest for each in self._groups if (rest := self._not_among(each, names))]
+        self._alone = [name for name in self._alone if name not in names]
 
     @staticmethod
     def _not_among(group: Group, left_out: Sequence[str]) -> Group:
