@@ -34,7 +34,7 @@ from trimtab_agent.results.outcome import Outcome, headline
 from trimtab_agent.results.outcome import compared as compared_finalists
 from trimtab_agent.results.sessions import pauses_of, room_of
 from trimtab_agent.station.server.certificates import make_certificates
-from trimtab_agent.station.server.checking import NOT_CHECKED, check_file
+from trimtab_agent.station.server.checking import IN_THE_CHECK, NOT_CHECKED, check_file
 
 LISTEN = "127.0.0.1:8000"
 UPSTREAM = "127.0.0.1:9000"
@@ -162,6 +162,8 @@ def verdict(export: records.Export, run: records.Run) -> str:
     """What became of the check, and of driving the file of the measured server, in words."""
     if export.check_ok:
         accepted = "accepted by its server's own check" if export.check_command else "written"
+        said = (line for line in export.check_output.splitlines() if line.startswith(IN_THE_CHECK))
+        accepted = ". ".join((accepted, *said))
         if run.outcome is None or export.format != TARGETS[run.target].program:
             return accepted
         return " ".join(

@@ -25,6 +25,7 @@ from trimtab_agent.host.answering import troubles
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_agent.station.server.made_keys import guarded
 from trimtab_agent.station.server.own_copies import with_readable
 from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
@@ -59,7 +60,7 @@ def require_measurable(
             raise SpecError("base", f"{base.path}: {error}") from error
         text = with_resolvable(target, private, Names())
         if target.package is not None:
-            text = with_readable(target, text, directory)
+            text = with_readable(target, text, directory, directory / "tls")
         file.write_text(text)
         prefix: tuple[str, ...] = ()
         if target.package is not None and (prefix := command_prefix((file, directory))):
@@ -70,6 +71,19 @@ def require_measurable(
         except (ConfigurationRejected, ServerFailed) as error:
             raise SpecError("base", _in_its_files(str(error), text, file, target, base)) from error
     return differences(target.name, text, None, said)
+
+
+def keys_made(target: Target, base: BaseFile, configuration: Configuration) -> tuple[str, ...]:
+    """A sentence for each key of the file in whose place a made one is measured. Raises SpecError.
+
+    `configuration` has the values that the file sets; over TLS the run's own certificates stand there anyway.
+    """
+    if tls.speaks_tls(configuration):
+        return ()
+    try:
+        return tuple(dict.fromkeys(pair.sentence() for pair in guarded(target, base.expanded)))
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
 
 
 def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:

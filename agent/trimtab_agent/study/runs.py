@@ -57,7 +57,12 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.own_file_check import logs_elsewhere, require_measurable, upstreams_missing
+from trimtab_agent.station.own_file_check import (
+    keys_made,
+    logs_elsewhere,
+    require_measurable,
+    upstreams_missing,
+)
 from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.recorded_run import found_so_far
@@ -245,7 +250,10 @@ class RunService:
             return plan.told({}, corrected)
         missing = upstreams_missing(plan.target, plan.base)
         logs = logs_elsewhere(plan.target, plan.base, self.paths.var.resolve())
-        return plan.told(missing, corrected, logs, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        made = tuple(
+            each for base, values in plan.own_files() for each in keys_made(plan.target, base, values)
+        )
+        return plan.told(missing, corrected, logs, resource.getrlimit(resource.RLIMIT_NOFILE)[1], made)
 
     def _require_own_file(self, plan: Plan, chosen: Chosen) -> tuple[str, ...]:
         """Raises SpecError for a file that its server refuses; on other hosts their servers say so.

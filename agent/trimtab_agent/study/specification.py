@@ -147,18 +147,21 @@ class Plan:
         corrected: Sequence[str] = (),
         logs: Sequence[str] = (),
         descriptors: int | None = None,
+        made_keys: Sequence[str] = (),
     ) -> OwnFileReport:
         """What happens to the user's own file, which there is; raises SpecError.
 
         `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the
         server says of numbers in whose place it takes others, `logs` what is otherwise with a trial's logs,
-        `descriptors` how many files a process may open here.
+        `descriptors` how many files a process may open here, `made_keys` in place of which keys made ones are
+        measured.
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
         upstream = self.parameters.definition.upstream
         asks_files_alone = self.parameters.definition.behind is None
         stand_ins = () if upstream is None else [each.name for each in upstream.replaced]
         further: dict[Kind, Sequence[str]] = {
+            "changed": made_keys,
             "corrected": [f"{self.target.program} says: {each}" for each in corrected],
             "site": (
                 *(() if self.site is None else self.site.told),

@@ -5,6 +5,7 @@ server has for TLS are knobs of its own (`Target.tls_knobs`). They exist only in
 `[tls]`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from trimtab_tuner.roles import Role
@@ -59,6 +60,28 @@ def speaks_tls(configuration: Mapping[str, object]) -> bool:
 def with_tls(space: Space, knobs: Sequence[Knob]) -> Space:
     """The space with a target's knobs of TLS to tune."""
     return space.model_copy(update={"knobs": (*space.knobs, *knobs)})
+
+
+_KEY = re.compile(r"(\w*ssl_certificate)_key|sslcertificatekeyfile|ssl\.privkey|key-file", re.IGNORECASE)
+_CERTIFICATE = re.compile(
+    r"\w*ssl_certificate|sslcertificatefile|ssl\.pemfile|certificate-file", re.IGNORECASE
+)
+
+
+def is_key(name: str) -> bool:
+    """Whether a setting of one of the servers names the key of a certificate."""
+    return _KEY.fullmatch(name) is not None
+
+
+def family(name: str) -> str | None:
+    """What the settings of a key and of its certificate have in common, where a server has several such;
+    None for a setting that is neither.
+    """
+    key = _KEY.fullmatch(name)
+    if key is not None:
+        return key[1] or ""
+    certificate = _CERTIFICATE.fullmatch(name)
+    return None if certificate is None else name if "_" in name else ""
 
 
 def certificate_file(directory: str, key: object) -> str:

@@ -1,7 +1,9 @@
 """Lets the server that an exported file is for check it, as far as that is installed here.
 
 A server that checks a file opens what the file names: nginx makes its log, its pid file and its directories
-for temporary files, in the folder of the exports. Those are taken away again, whatever the check says.
+for temporary files, in the folder of the exports. Those are taken away again, whatever the check says. What
+the check has in place of the user's own, which may not be read or is not known here, is said below its
+output.
 """
 
 import subprocess
@@ -10,10 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trimtab_tuner.exports import Check
+from trimtab_tuner.targets import TARGETS
 
+from trimtab_agent.errors import TrimtabError
 from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.server.made_keys import with_made_keys
+from trimtab_agent.station.server.unresolved import Names, with_resolvable
 
 CHECK_LIMIT_S = 20.0
+IN_THE_CHECK = "In the check alone: "
 NOT_CHECKED = "not checked: "
 
 
@@ -33,15 +40,35 @@ def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool,
         return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
     try:
         with _left_as_it_is(file.parent):
+            said: tuple[str, ...] = ()
             if check.text is not None:
-                text_file.write_text(check.text)
+                text, said = _checkable(check.program, check.text, file.parent / ".check-keys")
+                text_file.write_text(text)
             done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return " ".join(command), False, f"{NOT_CHECKED}{error}"
+    except TrimtabError as error:
+        return " ".join(command), False, f"{NOT_CHECKED}{error.sentence}"
     finally:
         if check.text is not None:
             text_file.unlink(missing_ok=True)
-    return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
+    output = (done.stderr + done.stdout).strip()
+    lines = (*((output,) if output else ()), *(f"{IN_THE_CHECK}{each}" for each in said))
+    return " ".join(command), done.returncode == 0, "\n".join(lines)
+
+
+def _checkable(program: str, text: str, keys: Path) -> tuple[str, tuple[str, ...]]:
+    """A private instance of the user's file as its server can check it here, and what in it is another's.
+
+    `keys` is where keys are made. Raises HostError, BinaryMissing.
+    """
+    target = next((each for each in TARGETS.values() if each.program == program), None)
+    if target is None:
+        return text, ()
+    changed = with_made_keys(target, with_resolvable(target, text, Names()), keys)
+    lines = changed.splitlines()  # the comments come first, and nothing else adds a line
+    said = lines[: len(lines) - len(text.splitlines())]
+    return changed, tuple(line.removeprefix("# ") for line in said)
 
 
 @contextmanager

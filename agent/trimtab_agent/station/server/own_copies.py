@@ -12,16 +12,18 @@ from trimtab_tuner.targets.editing import apply
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.station.processes.unprivileged import hand_over, open_to_everyone
+from trimtab_agent.station.server.made_keys import with_made_keys
 
 
-def with_readable(target: Target, text: str, directory: Path) -> str:
+def with_readable(target: Target, text: str, directory: Path, made: Path) -> str:
     """The server's file with copies named in place of what only root may read, and a comment for each.
 
-    Started by an ordinary user there is nothing to copy: what the user may not read, the server refuses.
-    Raises HostError where a copy cannot be made.
+    Started by an ordinary user there is nothing to copy: in place of keys that the user may not read it names
+    made ones, which are kept in `made`; the server refuses what else it may not read. Raises HostError where
+    a copy or a key cannot be made, BinaryMissing.
     """
     if os.geteuid() != 0:
-        return text
+        return with_made_keys(target, text, made)
     copies: dict[str, Path] = {}
     edits, said = [], ""
     for named in target.reads(text):

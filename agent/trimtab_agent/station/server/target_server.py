@@ -317,7 +317,7 @@ class TargetServer:
             text = target.private(order.base, order.configuration, named, context)
             text = with_resolvable(target, text, order.names)
             if target.package is not None:
-                text = with_readable(target, text, self._directory)
+                text = with_readable(target, text, self._directory, certificates)
         file.write_text(text)
         if target.package is not None:
             self._prefix = command_prefix((file, order.root, *order.reads))

@@ -129,12 +129,18 @@ def parse_tls(text: str) -> Configuration:
 
 
 def reads(text: str) -> Sequence[Assignment]:
-    """The files of TLS and of users, each a whole word."""
-    return [
-        Assignment(line.text.split()[0], line.words[0].text, line.words[0].start, line.words[0].end)
-        for line in syntax.walk(text)
-        if line.name in _READ and line.is_directive and line.words and line.words[0].text.startswith("/")
-    ]
+    """The files of TLS and of users, each a whole word, by their whole paths: they begin at ServerRoot."""
+    root, found = "", []
+    for line in syntax.walk(text):
+        if not line.is_directive or not line.words:
+            continue
+        word = line.words[0]
+        if line.name == "serverroot":
+            root = word.text.rstrip("/")
+        elif line.name in _READ and "$" not in word.text and (word.text.startswith("/") or root):
+            path = word.text if word.text.startswith("/") else f"{root}/{word.text}"
+            found.append(Assignment(line.text.split()[0], path, word.start, word.end))
+    return found
 
 
 def rooted(text: str, directory: str, environment: Mapping[str, str] = NOTHING) -> str:
