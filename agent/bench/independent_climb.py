@@ -9,7 +9,7 @@ where the run has tuned it, and put back afterwards (root). Of the exported file
 count, not those computed from them for all CPUs and longer pauses. What stands behind the server is started
 too (`behind_climb.py`).
 
-Default and recommended configuration take turns, three each, and so the spread of a climb is known. After each
+Default and recommended configuration take turns, three each, to know the spread of a climb. After each
 climb wrk asks the same server in a closed loop (`closed_loop.py`), where it speaks the protocol.
 
     python agent/bench/independent_climb.py VAR RUN [RUN …]
