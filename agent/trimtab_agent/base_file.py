@@ -315,17 +315,28 @@ def _matching(target: Target, include: Include, file: Path, directory: Path) -> 
     return files
 
 
-def _read(target: Target, file: Path, encoding: str) -> str:
-    """The file's text, every byte of it; raises SpecError, UnicodeDecodeError with the file as its reason."""
+def read_text(path: Path) -> str:
+    """The file's text, whichever server it is for; raises SpecError."""
+    content = _content(path)
+    return content.decode(encoding_of(content))
+
+
+def _content(file: Path) -> bytes:
+    """The file's bytes; raises SpecError."""
     try:
         if not file.is_file():
             there = "this is none" if file.exists() else "there is none"
             raise SpecError("base", f"base = {file}: expected a configuration file, {there}")
         if file.stat().st_size > LARGEST_BYTES:
             raise SpecError("base", f"base = {file}: expected at most {LARGEST_BYTES >> 20} MiB")
-        content = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise SpecError("base", f"base = {file}: it cannot be read: {error.strerror}") from error
+
+
+def _read(target: Target, file: Path, encoding: str) -> str:
+    """The file's text, every byte of it; raises SpecError, UnicodeDecodeError with the file as its reason."""
+    content = _content(file)
     if b"\0" in content:
         raise SpecError("base", f"{file}: expected text in UTF-8 or Latin-1, and it has bytes that are zero")
     if content.startswith(codecs.BOM_UTF8) and not target.only_utf8:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from trimtab_tuner.checking import check, files, tls
 from trimtab_tuner.checking.contradiction import Contradiction
@@ -10,8 +11,9 @@ from trimtab_tuner.checking.unclosed import unclosed
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.kinds import kind_of
 
-from trimtab_agent.base_file import BaseFile, read_base, refuse_part, usual_path
+from trimtab_agent.base_file import BaseFile, read_base, read_text, refuse_part, usual_path
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import machine_for
 
@@ -35,19 +37,32 @@ def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
     return tuple(_placed(each, base) for each in check(file, machine))
 
 
-def target_of(path: Path, name: str | None) -> Target:
-    """The target of that name; without one, that whose file is called so. Raises SpecError."""
+class Known(NamedTuple):
+    """The target that reads a file; `looks_like` says what its text looks like where only that tells."""
+
+    target: Target
+    looks_like: str = ""
+
+
+def target_of(path: Path, name: str | None) -> Known:
+    """The target of that name; without one, that whose file is called so, else that for which the file is by
+    its text. Raises SpecError.
+    """
     if name is not None:
         if name not in TARGETS:
             raise SpecError("target", f"target = {name!r}: expected one of {', '.join(TARGETS)}")
-        return TARGETS[name]
+        return Known(TARGETS[name])
     for target in TARGETS.values():
         if path.name in {target.file_name, *(Path(usual).name for usual in target.usual_files)}:
-            return target
+            return Known(target)
+    kind, called = kind_of(read_text(path))
+    if kind:
+        return Known(TARGETS[kind], called)
+    looks = f"; it looks like {called}, which Trimtab does not tune" if called else ""
     raise SpecError(
         "target",
-        f"{path}: its name does not say which server reads it; expected --target with one of "
-        f"{', '.join(TARGETS)}",
+        f"{path}: neither its name nor its text says which server reads it{looks}; expected --target with "
+        f"one of {', '.join(TARGETS)}",
     )
 
 

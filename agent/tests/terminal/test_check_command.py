@@ -143,14 +143,38 @@ def test_what_is_not_closed_is_bad_input_with_its_line(command, tmp_path, name, 
     assert command("check", str(file)) == (2, "", f"trimtab: {part}:{line}: {sentence}\n")
 
 
-def test_server_is_named_where_the_file_s_name_does_not_say_it(command, file):
-    """No guess from what stands in it."""
-    other = file.rename(file.parent / "main.conf")
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        (MAIN, "an nginx.conf"),
+        ('server.port = 80\nserver.document-root = "/srv"\n', "a lighttpd.conf"),
+        ("ServerRoot /srv\nListen 80\n<Directory /srv>\n</Directory>\n", "an apache2.conf"),
+        ("listen: 80\nhosts:\n  a:\n    paths: {}\n", "a h2o.conf"),
+    ],
+)
+def test_server_is_known_by_the_text_where_the_file_s_name_does_not_say_it(command, file, text, called):
+    """And it is said, so that nobody is misled; the document names the target."""
+    other = file.rename(file.parent / "x.conf")
+    other.write_text(text)
+    _, output, errors = command("check", str(other))
+    said = f"{other}: this looks like {called}, and is checked as one (--target says otherwise)."
+    assert (output.splitlines()[0], errors) == (said, "")
+    document = json.loads(command("check", "--json", str(other))[1])
+    assert document["target"] in said
+
+
+def test_server_is_to_be_named_where_nothing_says_it(command, file):
+    """With what it looks like, where that is no server that Trimtab tunes."""
+    other = file.rename(file.parent / "x.conf")
+    other.write_text("# nothing yet\n")
     code, _, errors = command("check", str(other))
     assert code == 2
-    assert "its name does not say which server reads it; expected --target with one of" in errors
-    assert command("check", str(other), "--target", "nginx")[0] == 4
+    assert "neither its name nor its text says which server reads it; expected --target with one of" in errors
+    other.write_text("frontend a\n  bind *:80\n")
+    assert "it looks like a haproxy.cfg, which Trimtab does not tune" in command("check", str(other))[2]
     assert command("check", str(other), "--target", "iis")[0] == 2
+    other.unlink()
+    assert "expected a configuration file, there is none" in command("check", str(other))[2]
 
 
 def test_file_that_cannot_be_read_is_bad_input(command, file):

@@ -1,4 +1,4 @@
-"""Which server a configuration file is for, as far as its first words tell: for those who gave another's."""
+"""Which server a configuration file is for, as far as the first words of its lines tell."""
 
 import re
 
@@ -37,9 +37,26 @@ def other_kind(text: str, target: str) -> str:
     """
     if target in _PATTERNS and _PATTERNS[target].search(text):
         return ""
-    found = {kind: len(pattern.findall(text)) for kind, pattern in _PATTERNS.items()}
-    kind = max(found, key=lambda each: found[each])
-    if found[kind] == 0:
+    kind = _most_like(text)
+    if kind is None:
         return ""
     hint = f": --target {kind}" if kind in _CALLED else ", a server that Trimtab does not tune"
     return f"this looks like {_CALLED.get(kind, kind)}{hint}"
+
+
+def kind_of(text: str) -> tuple[str, str]:
+    """The target that a file is for by its text, and what it is called: "lighttpd", "a lighttpd.conf".
+
+    The first is empty where Trimtab does not tune that server, both where nothing tells.
+    """
+    kind = _most_like(text)
+    if kind is None:
+        return "", ""
+    return (kind, _CALLED[kind]) if kind in _CALLED else ("", kind)
+
+
+def _most_like(text: str) -> str | None:
+    """The kind of which most lines are; None without any."""
+    found = {kind: len(pattern.findall(text)) for kind, pattern in _PATTERNS.items()}
+    kind = max(found, key=lambda each: found[each])
+    return kind if found[kind] else None

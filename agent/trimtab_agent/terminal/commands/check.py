@@ -21,7 +21,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that the server is started with.")],
     target: Annotated[
         str | None,
-        typer.Option(help=f"Kind of server, if the name does not say it: {', '.join(TARGETS)}."),
+        typer.Option(help=f"Kind of server, if neither name nor text says it: {', '.join(TARGETS)}."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -29,7 +29,7 @@ def check(
 
     Nothing is started or changed, and no server is asked. Exit code 4 if there is more than notes.
     """
-    kind = target_of(file, target)
+    kind, looks_like = target_of(file, target)
     found = checked(kind, file)
     asking = asks_server(kind, file)
     if as_json:
@@ -42,6 +42,8 @@ def check(
             }
         )
     else:
+        if looks_like:
+            print(f"{file}: this looks like {looks_like}, and is checked as one (--target says otherwise).")
         for each in found:
             _print(each)
         if found:
