@@ -3,10 +3,12 @@
 import os
 import subprocess
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import whole_files
 from trimtab_agent.base_file import read_base
+from trimtab_agent.results.exporting import verdict
 from trimtab_agent.station.own_file_check import keys_made, require_measurable
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server import made_keys, own_copies, unresolved
@@ -111,6 +113,14 @@ def test_export_is_not_refused_for_a_name_that_does_not_resolve_here(tmp_path, m
     assert accepted, output
     said = "upstream b app.invalid:3000 at 127.77.255.254: its name does not resolve here"
     assert output.splitlines()[-1] == f"{IN_THE_CHECK}{said}"
+
+
+def test_outcome_tells_what_stood_in_the_place_of_a_key_in_the_check():
+    """Beside that the server accepted the file; what the server itself said is its own matter."""
+    output = f"syntax is ok\n{IN_THE_CHECK}key /a: a made one"
+    export = SimpleNamespace(format="nginx", check_ok=True, check_command="nginx -t", check_output=output)
+    told = verdict(export, SimpleNamespace(outcome=None, target="nginx"))
+    assert told == f"accepted by its server's own check. {IN_THE_CHECK}key /a: a made one"
 
 
 @pytest.mark.parametrize(
