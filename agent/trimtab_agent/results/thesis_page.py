@@ -83,7 +83,9 @@ def _bars(size: SizeResult) -> Iterator[Bar]:
         over = one.over_first
         if one.score_mbps is not None:
             value = 1.0 if over is None else 1 + over.gain
-            known = over is not None and over.low is not None and over.high is not None and over.has_interval
+            known = (
+                over is not None and over.low is not None and over.high is not None and not over.says_nothing
+            )
             low, high = (1 + over.low, 1 + over.high) if known else (None, None)  # type: ignore[union-attr, operator]
             yield Bar(one.server, value, low, high, own=True)
         yield Bar("in the thesis", one.published_area / best, None, None)

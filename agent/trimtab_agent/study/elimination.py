@@ -17,7 +17,7 @@ from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.certainty.elimination import Elimination, KnownNoise
-from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences
+from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences, with_the_last
 from trimtab_tuner.judging.ladder import RUNG_RISE
 from trimtab_tuner.judging.second_objective import is_mat
 from trimtab_tuner.presets import RunSettings
@@ -66,7 +66,9 @@ class BackwardElimination:
         while (so_far := self._so_far()) is not None:
             progress.expect(RunPhase.ELIMINATING, so_far.trials_left)
             if so_far.next_slot is None:
-                for sentence in effect_sentences(so_far.effects):
+                # The confirmation tells of the others.
+                measured = [effect for effect in so_far.effects if effect.gain or not effect.kept]
+                for sentence in effect_sentences(measured):
                     announcer.note("info", sentence)
                 return
             self._measure(dispatcher, announcer, *so_far.next_slot)
@@ -88,10 +90,11 @@ class BackwardElimination:
         if outcome.best != current or outcome.best == outcome.default:
             return outcome
         effects = _unmeasured(current, outcome.default) if so_far is None else so_far.effects
-        alone = sum(effect.kept for effect in effects) == 1
-        return outcome.model_copy(
-            update={"effects": tuple(_confirmed(e, outcome) if alone and e.kept else e for e in effects)}
-        )
+        if outcome.capacity_gain is None:
+            effects = with_the_last(effects, outcome.gain, "score")
+        else:
+            effects = with_the_last(effects, outcome.capacity_gain, "capacity")
+        return outcome.model_copy(update={"effects": effects})
 
     def _so_far(self) -> Elimination | None:
         """As far as it is measured; None where nothing has to show that it is worth anything."""
@@ -169,10 +172,3 @@ def _unmeasured(configuration: Configuration, default: Configuration) -> tuple[S
         for name, value in configuration.items()
         if value != default[name]
     )
-
-
-def _confirmed(effect: SettingEffect, outcome: Outcome) -> SettingEffect:
-    """The only setting that is left: its effect is the gain that was confirmed."""
-    capacity = outcome.capacity_gain
-    gain = outcome.gain if capacity is None else capacity
-    return effect.model_copy(update={"gain": gain, "measure": "score" if capacity is None else "capacity"})

@@ -181,8 +181,16 @@ def sentence_of(across: AcrossHosts, *, unseen: bool) -> str:
     """What the hosts of a confirmation say together, in words."""
     where = "that the search had not used" if unseen else "of the search"
     hosts = counted(len(across.hosts), "host")
-    told = [f"On {hosts} {where} the gain was {in_change(across.gain)} in the mean"]
-    if across.low is not None and across.high is not None and across.spread is not None:
+    if across.says_nothing:
+        told = [f"On {hosts} {where} the gain in the mean is unknown, as they differ too much"]
+    else:
+        told = [f"On {hosts} {where} the gain was {in_change(across.gain)} in the mean"]
+    if (
+        not across.says_nothing
+        and across.low is not None
+        and across.high is not None
+        and across.spread is not None
+    ):
         between = f"{in_change(across.low)} to {in_change(across.high)}"
         told[0] += f" ({between}); it differs from host to host by {in_percent(across.spread.share, 1)}"
     if across.expected_low is not None and across.expected_high is not None:
@@ -190,8 +198,10 @@ def sentence_of(across: AcrossHosts, *, unseen: bool) -> str:
             f"On a new host of the same kind expect {in_change(across.expected_low)} to "
             f"{in_change(across.expected_high)}"
         )
-    else:
+    elif across.spread is None:
         told.append("They are too few to say what to expect on another one")
+    else:
+        told.append("They differ too much to say what to expect on another one")
     if across.by_stratum:
         classes = (f"{in_change(gain)} in class {number}" for number, gain in across.by_stratum.items())
         told.append(f"By class of hosts it was {', '.join(classes)}")

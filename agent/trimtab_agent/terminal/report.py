@@ -15,7 +15,7 @@ from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Space
 from trimtab_tuner.telling.people import table
-from trimtab_tuner.wording import counted, in_change, in_digits, in_percent
+from trimtab_tuner.wording import counted, in_digits, in_percent
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
@@ -136,8 +136,8 @@ def _factorial_table(found: Factorial) -> Table:
         table.add_column(head, overflow="fold")
     cells = (("server's knobs", found.server), ("kernel's knobs", found.kernel), ("both", found.both))
     for name, cell in cells:
-        least = "at least " if cell.at_least and cell.capacity_gain is not None else ""
-        table.add_row(name, f"{least}{_text(cell.capacity_gain)}", _text(cell.gain))
+        capacity = "" if cell.capacity_gain is None else cell.capacity_gain.told(at_least=cell.at_least)
+        table.add_row(name, capacity, _text(cell.gain))
     return table
 
 
@@ -222,7 +222,7 @@ def _gain(ranked: RankedConfiguration | None) -> str:
     own = None if ranked is None else ranked.performance
     if own is None or own.capacity_gain is None:
         return ""
-    return f"{'at least ' * own.at_least}{in_change(own.capacity_gain.gain)}"
+    return own.capacity_gain.in_short(at_least=own.at_least)
 
 
 def _text(value: object | None) -> str:

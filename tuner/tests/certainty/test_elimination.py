@@ -7,7 +7,7 @@ import pytest
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.elimination import MOST_LOSS, Elimination, KnownNoise
-from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences
+from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences, with_the_last
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Knob, OnlyWith, Space
 
@@ -424,6 +424,49 @@ def test_effects_are_told_as_an_administrator_reads_them():
     assert dropped.model_copy(update={"gain": wide}).told == "no effect, left at 1"
     once = Gain(gain=2.23, low=None, high=None, significant=False, blocks=1)
     assert kept.model_copy(update={"gain": once}).told == "+223 %, seen once"
+
+
+def kept_setting(knob, gain=None, **values):
+    """A setting that is recommended."""
+    return SettingEffect(knob=knob, value=2, default=1, kept=True, gain=gain, **values)
+
+
+MUCH = Gain(gain=0.912, low=0.831, high=0.99, significant=True, blocks=3)
+SMALL = Gain(gain=0.15, low=0.1, high=0.2, significant=True, blocks=2)
+
+
+def test_only_setting_that_is_kept_gives_what_the_confirmation_measures():
+    """Also where a block has told of it before; what was left out stays as it is."""
+    dropped = SettingEffect(knob="b", value=2, default=1, kept=False, gain=SMALL)
+    for before in (None, SMALL):
+        told = with_the_last((kept_setting("a", before), dropped), MUCH, "score")
+        assert told == (kept_setting("a", MUCH, measure="score"), dropped)
+    assert told[0].told == "+91 % (+83 % to +99 %) in score"
+    alone = (kept_setting("a", SMALL), dropped)
+    assert with_the_last(alone, None, "capacity") == alone
+
+
+def test_setting_of_several_that_was_not_measured_is_told_with_all_others():
+    """The confirmation measures all together; what was measured by itself keeps its own effect."""
+    told = with_the_last((kept_setting("a"), kept_setting("b", SMALL)), MUCH, "capacity")
+    assert told[0].in_words == "a 2: not measured by itself, +91 % (+83 % to +99 %) together with b"
+    assert told[1] == kept_setting("b", SMALL)
+    unsure = SMALL.model_copy(update={"low": -0.1, "significant": False})
+    assert with_the_last((kept_setting("a"), kept_setting("b")), unsure, "capacity")[0].told == (
+        "not measured by itself"
+    )
+
+
+def test_effect_of_which_only_a_lower_bound_is_known_is_at_least_so_much():
+    """The ladder ended before the server gave way."""
+    least = Gain(gain=0.47, low=0.12, high=None, significant=True, blocks=3)
+    assert kept_setting("a", least).told == "at least +47 % (from +12 %)"
+    may_be_none = Gain(gain=0.05, low=-0.03, high=None, significant=False, blocks=3)
+    assert kept_setting("a", may_be_none).told == "not told from nothing, at least +5.0 % (from -3.0 %)"
+    dropped = kept_setting("a", may_be_none).model_copy(update={"kept": False})
+    assert dropped.told == "no effect (at least +5.0 %, from -3.0 %), left at 1"
+    wide = may_be_none.model_copy(update={"low": -0.8})
+    assert kept_setting("a", wide).told == "not told from nothing"
 
 
 @pytest.mark.parametrize("budget", [6, 9, 12, 20])

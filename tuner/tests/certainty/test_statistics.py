@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from trimtab_tuner.certainty.statistics import paired_gain, prediction_interval
+from trimtab_tuner.certainty.statistics import Gain, paired_gain, prediction_interval, says_nothing
 
 
 def test_paired_gain_worked_by_hand():
@@ -118,3 +118,28 @@ def test_gain_of_too_few_repeats_is_told_without_its_interval():
     tenfold = paired_gain([100, 100, 100], [800, 1_000, 1_300])
     assert tenfold.significant
     assert "95 % interval" in str(tenfold)
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "nothing"),
+    [
+        (0.05, -1.0, 3e7, True),
+        (0.05, -0.6, 1.7, True),
+        (0.05, -0.2, 0.4, False),
+        (4.0, 0.1, 300.0, False),  # shows a gain
+        (-0.9, -0.999, -0.1, False),  # shows a loss
+        (0.05, -0.6, None, True),
+        (0.05, -0.2, None, False),
+        (0.05, None, None, False),  # seen once: told so
+    ],
+)
+def test_interval_too_wide_says_nothing_and_no_figure_is_told(gain, low, high, nothing):
+    """Neither alone nor with its interval, nor where it may be more."""
+    significant = low is not None and (low > 0 or (high is not None and high < 0))
+    told = Gain(gain=gain, low=low, high=high, significant=significant, blocks=2)
+    assert says_nothing(gain, low, high) is nothing
+    assert told.says_nothing is nothing
+    for text in (str(told), told.told(at_least=True), told.in_short(), told.in_short(at_least=True)):
+        assert ("%" not in text) is nothing
+        assert text.startswith("unknown") is nothing
+    assert Gain.model_validate(told.model_dump(mode="json")) == told

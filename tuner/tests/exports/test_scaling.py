@@ -124,6 +124,13 @@ def test_auto_stays_where_another_number_is_not_shown_to_differ():
     assert "worker_processes" not in made.to_write
 
 
+def test_auto_gives_way_where_only_all_settings_together_were_measured():
+    """What these give together says nothing of the number of workers."""
+    together = (effect_of(UNSURE)[0].model_copy(update={"together": ("sendfile",)}),)
+    made = own_file(AUTO, {"worker_processes": 6}, effects=together)
+    assert "worker_processes 24;" in exported(made)["nginx"]
+
+
 def test_auto_gives_way_to_a_multiple_that_was_shown_to_be_better():
     """For all CPUs."""
     made = own_file(AUTO, {"worker_processes": 6}, effects=effect_of(SHOWN))

@@ -32,6 +32,13 @@ def test_two_hosts_say_nothing_about_others():
     assert across_hosts({"host1": []}, {}) is None
 
 
+def test_hosts_that_differ_too_much_leave_no_figure_of_what_to_expect():
+    """Of a new host already where the mean can still be told; then of that neither."""
+    mean_only, neither = across_hosts(gains(0.1, 0.3, -0.1), {}), across_hosts(gains(0.1, 5.0, -0.8), {})
+    assert (mean_only.expected_low, mean_only.says_nothing) == (None, False)
+    assert (neither.expected_low, neither.says_nothing) == (None, True)
+
+
 def test_interval_for_a_new_host_holds_as_often_as_it_says():
     """95 % of 400 draws of six hosts, each with one more."""
     generator = np.random.default_rng(1)

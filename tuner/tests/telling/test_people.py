@@ -2,7 +2,7 @@
 
 import pytest
 from trimtab_tuner.certainty.statistics import Gain
-from trimtab_tuner.telling.people import in_words
+from trimtab_tuner.telling.people import Compared, in_words, table
 from trimtab_tuner.telling.performance import Figure, Performance
 
 DEFAULT = Performance(capacity_rps=Figure(mean=20_000))
@@ -55,3 +55,12 @@ def test_gain_with_a_price_says_so_in_the_same_breath(memory_mb, p99_ms, said):
     told = in_words("w=2", does(40_000, memory_mb, p99_ms), does(20_000, 10, 5.0))
     assert ("price" in told) == bool(said)
     assert said in told
+
+
+def test_table_tells_no_gain_whose_interval_says_nothing():
+    """Nor a sentence."""
+    wide = Gain(gain=0.05, low=-1.0, high=3e7, significant=False, blocks=2)
+    own = Performance(capacity_rps=Figure(mean=21_000), capacity_gain=wide)
+    heads, rows = table([Compared("w=2", own, None)])
+    assert rows[0][heads.index("more than the default")] == "unknown"
+    assert in_words("w=2", own, DEFAULT).endswith(": unknown (the repeats differ too much).")

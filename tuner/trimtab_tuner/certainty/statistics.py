@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from pydantic import ConfigDict, computed_field
 from scipy import special
 
 from trimtab_tuner.frozen import Frozen
@@ -17,7 +18,8 @@ class Gain(Frozen):
     """How much better one configuration is than another, as a share (0.234 = 23.4 % better).
 
     `low` and `high` bound the interval of `confidence`; they are None when fewer than two blocks hold both
-    scores, and then nothing is significant. `blocks` is the number of blocks used.
+    scores, and then nothing is significant. `high` alone is None where the gain may be any more: it is at
+    least what it says. `blocks` is the number of blocks used.
     """
 
     gain: float
@@ -27,6 +29,15 @@ class Gain(Frozen):
     blocks: int
     confidence: float = 0.95
 
+    # What is recorded holds what is computed too.
+    model_config = ConfigDict(extra="ignore")
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
+    @property
+    def says_nothing(self) -> bool:
+        """Whether its interval is so wide that no figure of it is to be told."""
+        return not self.significant and says_nothing(self.gain, self.low, self.high)
+
     def __str__(self) -> str:
         """How every gain is told, wherever it is: `+23 % (95 % interval +20 % to +27 %)`.
 
@@ -35,7 +46,7 @@ class Gain(Frozen):
         text = in_change(self.gain)
         if self.low is None:
             return f"{text} (too few repeats for an interval)"
-        if self.high is not None and not self.has_interval:
+        if self.says_nothing:
             return UNKNOWN
         bounds = f"from {in_change(self.low)}"
         if self.high is not None:
@@ -44,15 +55,26 @@ class Gain(Frozen):
 
     def told(self, *, at_least: bool = False) -> str:
         """The gain as it is told where it may be more."""
-        text = str(self)
-        return f"at least {text}" if at_least and text != UNKNOWN else text
+        return f"{'at least ' * (at_least and not self.says_nothing)}{self}"
 
-    @property
-    def has_interval(self) -> bool:
-        """Whether there is an interval, and it shows a gain or at least narrows it down."""
-        if self.low is None or self.high is None:
-            return False
-        return self.significant or not _too_wide(1 + self.low, 1 + self.high, 1 + self.gain)
+    def in_short(self, *, at_least: bool = False) -> str:
+        """The gain alone, for a cell whose interval stands elsewhere."""
+        return "unknown" if self.says_nothing else f"{'at least ' * at_least}{in_change(self.gain)}"
+
+
+def says_nothing(gain: float, low: float | None, high: float | None) -> bool:
+    """Whether the interval of a gain (all are shares) is so wide that no figure of it is to be told: it holds
+    0, so that it does not even show a gain, and is wider than the ratio in its middle.
+
+    Without an upper end that is taken to be as many times away as the lower one. What has no interval at all
+    is not told by this rule.
+    """
+    if low is None or low > 0 or (high is not None and high < 0):
+        return False
+    if low <= -1:  # to the last digit
+        return True
+    middle = 1 + gain
+    return _too_wide(1 + low, middle**2 / (1 + low) if high is None else 1 + high, middle)
 
 
 def paired_gain(

@@ -85,7 +85,7 @@ def scale(
     follows = said(server_cpus) != said(cpus) and default.get(knob.name) == said(server_cpus)
     same = measured == default.get(knob.name)
     effect = next((one for one in effects if one.knob == knob.name), None)
-    gain = None if effect is None else effect.gain
+    gain = None if effect is None or effect.together else effect.gain
     undecided = not same and gain is not None and gain.low is not None and not gain.significant
     if follows and (same or undecided):
         value = said(cpus) if base is None else default[knob.name]  # a word in a file is left alone

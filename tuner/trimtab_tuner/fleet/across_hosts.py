@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from scipy.special import chdtri, stdtrit
 
+from trimtab_tuner.certainty.statistics import says_nothing
 from trimtab_tuner.frozen import Frozen
 
 FEWEST_HOSTS = 3
@@ -42,7 +43,8 @@ class AcrossHosts(Frozen):
     """A configuration over hosts.
 
     `gain` is the mean with its interval, `expected` where the gain on one more host lies; None where too few
-    hosts have measured it. `by_stratum` are the mean gains of classes of hosts, where there are several.
+    hosts have measured it. `expected` is None as well where the interval would say nothing.
+    `by_stratum` are the mean gains of classes of hosts, where there are several.
     """
 
     gain: float
@@ -53,6 +55,11 @@ class AcrossHosts(Frozen):
     spread: Spread | None
     hosts: tuple[HostGain, ...]
     by_stratum: dict[int, float]
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether hosts differ so much that no figure of the mean is to be told."""
+        return says_nothing(self.gain, self.low, self.high)
 
     @property
     def unlike(self) -> tuple[str, ...]:
@@ -80,6 +87,8 @@ def across_hosts(
         low, high = (math.expm1(mean + side * reach * deviation / math.sqrt(hosts)) for side in (-1, 1))
         wider = deviation * math.sqrt(1 + 1 / hosts)
         expected_low, expected_high = (math.expm1(mean + side * reach * wider) for side in (-1, 1))
+        if says_nothing(math.expm1(mean), expected_low, expected_high):
+            expected_low = expected_high = None
         tails = ((1 - confidence) / 2, (1 + confidence) / 2)
         bounds = [deviation * math.sqrt((hosts - 1) / float(chdtri(hosts - 1, tail))) for tail in tails]
         spread = Spread(share=deviation, low=bounds[0], high=bounds[1])

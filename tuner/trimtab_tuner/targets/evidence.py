@@ -116,7 +116,7 @@ def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -
     if configuration[knob.name] == default:
         tried = "" if own is None or own.kept else f" {own.in_words}."
         return f"Measured effect: none to state, this is the default.{tried}"
-    if own is not None and own.gain is not None:
+    if own is not None and own.gain is not None and not own.together:
         return f"Measured effect under {evidence.workload}: {own.in_words}."
     if not evidence.gain_told:
         return "Measured effect: not confirmed against the default."

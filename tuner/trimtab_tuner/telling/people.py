@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.telling.performance import Figure, Performance
-from trimtab_tuner.wording import in_change, in_digits, in_unit
+from trimtab_tuner.wording import in_digits, in_unit
 
 MUCH_MEMORY = 2.0  # times the default's: said with the gain, not only in the table
 
@@ -130,7 +130,7 @@ def _cells(own: Performance) -> list[str]:
     return [
         "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}".format),
         _figure(own.capacity_mbps),
-        "" if gain is None else least + in_change(gain.gain),
+        "" if gain is None else gain.in_short(at_least=own.at_least),
         *(_figure(tail, 1e-3) for tail in (own.p50_us, own.p99_us, own.p999_us)),
         _figure(own.cpu_s_per_1000_requests, 1e3),
         _figure(own.memory_bytes, 1e-6),

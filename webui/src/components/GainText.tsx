@@ -6,11 +6,6 @@ import classes from './GainText.module.css';
 /** What an interval says where nothing else is said of it. */
 const USUAL_CONFIDENCE = 0.95;
 
-/** Whether an interval is wider than what lies in its middle, so that it tells nothing of it. */
-function saysNothing({ gain, low, high, significant }: Gain): boolean {
-  return low !== null && high !== null && !significant && high - low > 1 + gain;
-}
-
 /**
  * A gain over the default with its interval, how sure that is, and whether the gain could be chance; `atLeast` where
  * nothing has shown how much it is at most.
@@ -19,7 +14,7 @@ export function GainText({ gain, atLeast = false }: { gain: Gain | null; atLeast
   if (gain === null) return <>–</>;
   const { confidence = USUAL_CONFIDENCE } = gain;
   const known = gain.low !== null || gain.high !== null;
-  if (saysNothing(gain)) return <span className={classes.gain}>unknown: the repeats differ too much</span>;
+  if (gain.says_nothing) return <span className={classes.gain}>unknown: the repeats differ too much</span>;
   return (
     <span className={classes.gain}>
       <strong>

@@ -395,7 +395,15 @@ export function performance(capacity_rps: number, change: Partial<Performance> =
 }
 
 export function outcome(change: Partial<Outcome> = {}): Outcome {
-  const gain = { gain: 0.23, low: 0.2, high: 0.26, significant: true, blocks: 4, confidence: 0.95 };
+  const gain = {
+    gain: 0.23,
+    low: 0.2,
+    high: 0.26,
+    significant: true,
+    says_nothing: false,
+    blocks: 4,
+    confidence: 0.95,
+  };
   const best = { ...defaultConfiguration, workers: 4 };
   return {
     sentence: 'workers=4 gains 23 % over the default.',

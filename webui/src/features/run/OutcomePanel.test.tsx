@@ -110,7 +110,15 @@ it('has every figure of every finalist in a table, the recommended one on top', 
 });
 
 it('explains an interval of more than 95 % where it stands', async () => {
-  const gain = { gain: 0.2, low: 0.1, high: 0.3, significant: true, blocks: 4, confidence: 1 - 0.05 / 3 };
+  const gain = {
+    gain: 0.2,
+    low: 0.1,
+    high: 0.3,
+    significant: true,
+    says_nothing: false,
+    blocks: 4,
+    confidence: 1 - 0.05 / 3,
+  };
   await renderInApp(
     <OutcomePanel
       run={run({ outcome: outcome({ gain, capacity_gain: gain }) })}
@@ -124,7 +132,15 @@ it('explains an interval of more than 95 % where it stands', async () => {
 it('says `at least` where nothing was met that it does not follow', async () => {
   const ended = outcome();
   const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
-  const gain = { gain: 0.77, low: 0.7, high: null, significant: true, blocks: 4, confidence: 0.95 };
+  const gain = {
+    gain: 0.77,
+    low: 0.7,
+    high: null,
+    significant: true,
+    says_nothing: false,
+    blocks: 4,
+    confidence: 0.95,
+  };
   const open = performance(9200, {
     at_least: true,
     capacity_rps: { mean: 9200, low: 9000, high: null },
@@ -150,7 +166,15 @@ it('has no before and after where the default is kept', async () => {
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {
-  const gain = { gain: 0.01, low: -0.05, high: 0.07, significant: false, blocks: 4, confidence: 0.95 };
+  const gain = {
+    gain: 0.01,
+    low: -0.05,
+    high: 0.07,
+    significant: false,
+    says_nothing: false,
+    blocks: 4,
+    confidence: 0.95,
+  };
   await renderInApp(
     <OutcomePanel
       run={run({ outcome: outcome({ gain, capacity_gain: null, confirmed: false, ranking: [] }) })}
@@ -172,7 +196,15 @@ it('refers to the sentence where no gain is known', async () => {
 
 it('tells two compared files by path, the verdict on the new one, and each in a row', async () => {
   const ended = outcome({ sentence: 'The new file loses more than 7 % of it.' });
-  const gain = { gain: -0.3, low: -0.35, high: -0.25, significant: true, blocks: 6, confidence: 0.95 };
+  const gain = {
+    gain: -0.3,
+    low: -0.35,
+    high: -0.25,
+    significant: true,
+    says_nothing: false,
+    blocks: 6,
+    confidence: 0.95,
+  };
   const files = {
     old: '/etc/nginx/nginx.conf',
     new: '/srv/new.conf',
@@ -199,6 +231,7 @@ it('tells what server and kernel gain alone and together', async () => {
       low: gain - 0.02,
       high: gain + 0.02,
       significant: true,
+      says_nothing: false,
       blocks: 4,
       confidence: 0.95,
     };
