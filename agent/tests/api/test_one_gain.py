@@ -71,6 +71,23 @@ def printed(show, *arguments):
     return out.getvalue()
 
 
+def test_list_of_runs_reads_at_80_columns(found):
+    """Two lines for each run: what it is, and what came of it, the gain whole; what has no room is cut."""
+    daemon, run_id, outcome = found
+    name = "before the upgrade of all the servers that we have here"
+    daemon.repository.set_run_notes(run_id, name=name)
+    out = io.StringIO()
+    print_runs(Console(file=out, width=80), daemon.repository.runs(limit=5))
+    daemon.repository.set_run_notes(run_id, name="")
+    what, came = out.getvalue().splitlines()
+    assert max(len(what), len(came)) <= 80
+    assert what.split()[0] == str(run_id)
+    assert what.endswith(" trials")
+    assert "  finished  core · " in what
+    assert came.strip().startswith(f"before the upgrade of a… · {outcome.gain_told.partition(' (')[0]}")
+    assert came.endswith("…")
+
+
 def test_gain_is_the_same_wherever_it_is_told(found, monkeypatch):
     """In capacity, with the same digits and the same interval."""
     daemon, run_id, outcome = found

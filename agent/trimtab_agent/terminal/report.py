@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
@@ -15,7 +16,7 @@ from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Space
 from trimtab_tuner.telling.people import table
-from trimtab_tuner.wording import counted, in_digits, in_percent
+from trimtab_tuner.wording import counted, in_digits, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
@@ -23,6 +24,7 @@ from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, best_score, compared
 from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
 
+SHORT_NAME = 24  # in a list, where the gain is to stand in the same line
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
     RunState.FINISHED: "green",
@@ -183,33 +185,42 @@ def resume_hint(run: records.Run) -> list[str]:
 
 
 def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> None:
-    """The list of runs."""
+    """The list of runs, two lines for each, which fit any terminal."""
     if not summaries:
         console.print("There are no runs; `trimtab tune` starts one. `--archived` also lists archived ones.")
         return
-    table = Table()
-    named = any(summary.run.name for summary in summaries)
-    heads = ["run", *(["name"] if named else []), "started", "state", "target", "workload", "preset"]
-    for name in (*heads, "trials", "best, Mbps", "gain", "outcome"):
-        table.add_column(name, justify="right" if name in ("run", "trials", "best, Mbps") else "left")
+    digits = max(len(str(summary.run.id)) for summary in summaries)
     for summary in summaries:
-        run = summary.run
-        outcome = Outcome.model_validate(run.outcome) if run.outcome else None
-        sentence = run.error if outcome is None else outcome.sentence
-        table.add_row(
-            str(run.id),
-            *((escape(run.name),) if named else ()),
-            f"{run.created_at.astimezone():%Y-%m-%d %H:%M}",
-            f"[{STATE_STYLE[run.state]}]{run.state}[/]",
+        for line in _run_lines(summary, digits):
+            console.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def _run_lines(summary: records.RunSummary, digits: int) -> tuple[Text, Text]:
+    """What a run is, and what came of it: the sentence last, of which narrow terminals show the beginning."""
+    run = summary.run
+    outcome = Outcome.model_validate(run.outcome) if run.outcome else None
+    what = " · ".join(
+        (
             run.target,
             workload_label(run.workload, run.workload_parameters),
             run.preset,
-            str(summary.trials),
-            in_digits(best_score(outcome, summary.best_score)),
-            "" if outcome is None else "default kept" if outcome.keeps_default else outcome.gain_told,
-            escape(sentence),
+            counted(summary.trials, "trial"),
         )
-    console.print(table)
+    )
+    best = best_score(outcome, summary.best_score)
+    gain = "" if outcome is None else "default kept" if outcome.keeps_default else outcome.gain_told
+    said = (
+        run.name if len(run.name) <= SHORT_NAME else f"{run.name[: SHORT_NAME - 1]}…",
+        gain,
+        "" if best is None else f"best {in_mbps(best)}",
+        run.error if outcome is None else outcome.sentence,
+    )
+    head = Text.assemble(
+        f"{run.id:>{digits}}  {run.created_at.astimezone():%Y-%m-%d %H:%M}  ",
+        (f"{run.state}", STATE_STYLE[run.state]),
+        f"  {what}",
+    )
+    return head, Text(" " * (digits + 2) + " · ".join(filter(None, said)))
 
 
 def describe_configuration(configuration: Configuration, space: Space) -> str:
