@@ -23,8 +23,9 @@ from typing import Any
 
 from fault_cases import CASES, Case, Side
 from trimtab_agent.counters.watched import WatchedCounters
-from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus, pin_this_process, process_layout
+from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus, process_layout
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.host.own_cpus import pinned_to
 from trimtab_agent.os_settings.access import DirectAccess
 from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.settings import AgentSettings
@@ -68,9 +69,9 @@ READ_OF_SERVER = (
 def main() -> None:
     """Records the faults that are named, or all; exits with 1 if a rule did not do what it should."""
     named = sys.argv[1:] or list(CASES)
-    pin_this_process(LAYOUT.generator)
     RECORDINGS.mkdir(exist_ok=True)
-    failed = [name for name in named if not record(name, CASES[name])]
+    with pinned_to(LAYOUT.generator):
+        failed = [name for name in named if not record(name, CASES[name])]
     if failed:
         sys.exit(f"not recorded as it should be: {', '.join(failed)}")
 

@@ -1,7 +1,6 @@
 """Everything that daemon and command line need to run experiments, put together and taken down in order."""
 
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,9 +16,10 @@ from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.fleet.run_stations import RunStations
 from trimtab_agent.fleet.trial_stations import MakeLoad, OwnStation, TrialStation
 from trimtab_agent.helper.client import HelperAccess
-from trimtab_agent.host.cpu_layout import CpuLayout, pin_this_process, process_layout
+from trimtab_agent.host.cpu_layout import CpuLayout, process_layout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.host.own_cpus import pinned_to
 from trimtab_agent.kernel.reading import Kernel, read_kernel
 from trimtab_agent.live.service import LiveService
 from trimtab_agent.os_settings.access import DirectAccess, SettingAccess
@@ -158,8 +158,7 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
             host_id=host_id,
             kernel=lambda: kernel_of(settings),
         )
-        opened.callback(pin_this_process, tuple(os.sched_getaffinity(0)))
-        pin_this_process(layout.generator)
+        opened.enter_context(pinned_to(layout.generator))
         opened.callback(sampler.stop)
         sampler.start()
         opened.callback(service.close)
@@ -215,8 +214,7 @@ def open_station(settings: AgentSettings) -> Iterator[Station]:
         host_id = repository.register_host(host)
         _put_in_order(settings, affinity_service(settings, repository, host_id))
         opened.enter_context(machine_lock(settings))
-        opened.callback(pin_this_process, tuple(os.sched_getaffinity(0)))
-        pin_this_process(layout.generator)
+        opened.enter_context(pinned_to(layout.generator))
         yield opened.enter_context(
             Station(
                 settings,

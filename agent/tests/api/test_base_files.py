@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from trimtab_agent.api import uploads
+from trimtab_agent.host.own_cpus import given_cpus, pinned_to
 from trimtab_agent.simulated.demo import mark
 
 NGINX = """worker_processes 1;
@@ -37,6 +38,18 @@ def test_listed_file_may_be_named_and_no_other(start_daemon, files):
         refused = client.post("/api/v1/runs/estimate", json={**body, "base": path})
         assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
         assert "TRIMTAB_BASE_FILES" in refused.json()["error"]["message"]
+
+
+def test_the_cpu_that_trimtab_leaves_to_the_server_is_not_taken_for_missing(start_daemon, tmp_path):
+    """The daemon keeps to some CPUs itself; a file with a worker for each of all is right."""
+    cpus = given_cpus()
+    file = tmp_path / "auto.conf"
+    file.write_text(NGINX.replace("worker_processes 1", f"worker_processes {len(cpus)}"))
+    client = start_daemon(base_files=str(file)).client
+    body = {"target": "nginx", "preset": "quick", "base": str(file)}
+    asked = client.post("/api/v1/runs/checked", json=body).json()
+    with pinned_to(cpus[:1]):
+        assert client.post("/api/v1/runs/checked", json=body).json() == asked
 
 
 def test_without_a_list_no_file_may_be_named(daemon, files):

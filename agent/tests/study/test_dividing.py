@@ -1,5 +1,7 @@
 """Whether a calibration divides the CPUs anew."""
 
+from contextlib import nullcontext
+
 import pytest
 from live_support import TINY, tiny_spec
 from trimtab_agent import runtime as runtime_module
@@ -102,7 +104,7 @@ def eight_cpus(monkeypatch):
     """A machine of eight cores, half of them the generator's; nothing is pinned to what is not there."""
     layout = CpuLayout(server=(0, 1, 2, 3), generator=(4, 5, 6, 7), reason="half for each")
     monkeypatch.setattr(runtime_module, "process_layout", lambda: layout)
-    monkeypatch.setattr(runtime_module, "pin_this_process", lambda _cpus: None)
+    monkeypatch.setattr(runtime_module, "pinned_to", lambda _cpus: nullcontext())
     monkeypatch.setattr(study_module, "read_cpus", lambda _sysfs: ())
 
 

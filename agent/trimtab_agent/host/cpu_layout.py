@@ -12,11 +12,9 @@ run, because results compare only within one layout.
 """
 
 import math
-import os
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from trimtab_agent.host.cpu_quota import CpuAllowance, cpu_allowance
@@ -210,12 +208,3 @@ def process_layout() -> CpuLayout:
     """The layout for the CPUs that this process may keep busy."""
     topology, allowance = read_cpus(), cpu_allowance()
     return divide_cpus(_process_cpus(allowance, topology), topology, allowance.limit)
-
-
-def pin_this_process(cpus: tuple[int, ...]) -> None:
-    """Moves every thread of this process to `cpus`; threads and children made later inherit it."""
-    for task in Path("/proc/self/task").iterdir():
-        try:
-            os.sched_setaffinity(int(task.name), cpus)
-        except ProcessLookupError:
-            continue  # the thread has ended meanwhile

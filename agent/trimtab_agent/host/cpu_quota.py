@@ -1,8 +1,9 @@
 """How much CPU time this process may use: what is online, its cpuset, the quota of its control group.
 
 The three are told apart, because each is lifted elsewhere. A cpuset (or taskset) takes whole CPUs away, and
-sched_getaffinity(2) says which are left. A quota leaves all of them and stops every process of the group once
-their time in a period (most often 100 ms) is used up: a CPU that is not there looks otherwise.
+sched_getaffinity(2) says which are left; those to which Trimtab keeps itself are no limit (own_cpus.py). A
+quota leaves all of them and stops every process of the group once their time in a period (most often 100 ms)
+is used up: a CPU that is not there looks otherwise.
 
     cpu.max                                of cgroup v2: `50000 100000`, or `max 100000`
     cpu.cfs_quota_us, cpu.cfs_period_us    of cgroup v1: -1 is none
@@ -13,11 +14,11 @@ container the path in /proc/self/cgroup may lie outside of what is mounted; then
 process's group.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab_agent.host.own_cpus import given_cpus
 from trimtab_agent.host.topology import read_cpus
 
 PROC = Path("/proc")
@@ -68,7 +69,7 @@ def in_cpus(quota: float) -> str:
 
 def cpu_allowance(proc: Path = PROC, cgroup_root: Path = CGROUP_ROOT) -> CpuAllowance:
     """What this process may use now."""
-    allowed = tuple(sorted(os.sched_getaffinity(0)))
+    allowed = given_cpus()
     online = tuple(sorted({cpu.cpu for cpu in read_cpus()} | {*allowed}))
     return CpuAllowance(online, allowed, tightest_quota(proc, cgroup_root))
 

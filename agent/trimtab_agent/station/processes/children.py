@@ -24,6 +24,7 @@ from typing import IO, Self
 from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.host import priority
 from trimtab_agent.host.cpu_layout import format_cpus
+from trimtab_agent.host.own_cpus import given_cpus
 from trimtab_agent.station.processes import guard
 from trimtab_agent.stopping import wait_readable
 
@@ -43,7 +44,7 @@ def borrowed_cpus(name: str, cpus: Sequence[int]) -> Iterator[None]:
     except OSError as error:
         raise HostError(
             f"cannot run {name} on the CPUs {format_cpus(tuple(cpus))}: {error.strerror}; "
-            f"this process may use {format_cpus(tuple(sorted(own_cpus)))}"
+            f"this process may use {format_cpus(given_cpus())}"
         ) from error
     try:
         yield

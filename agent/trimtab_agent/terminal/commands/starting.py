@@ -1,7 +1,6 @@
 """What the commands that start a run share: its options, who carries it out, and how it ends."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent.errors import SpecError
-from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
+from trimtab_agent.host.cpu_layout import process_layout
+from trimtab_agent.host.own_cpus import pinned_to
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
@@ -124,13 +124,9 @@ def _runs(settings: AgentSettings, console: Console) -> Iterator[tuple[Repositor
                 yield runtime.repository, RunsHere(runtime.service, runtime.broadcaster)
             return
         console.print(f"The daemon {daemon} carries the run out.", markup=False)
-        allowed = tuple(os.sched_getaffinity(0))
-        pin_this_process(process_layout().generator)  # what is shown here must not slow the server down
-        try:
-            with open_repository(settings) as repository:
-                yield repository, daemon.listen(repository)
-        finally:
-            pin_this_process(allowed)
+        # What is shown here must not slow the server down.
+        with pinned_to(process_layout().generator), open_repository(settings) as repository:
+            yield repository, daemon.listen(repository)
 
 
 def make_spec(
