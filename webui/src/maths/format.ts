@@ -1,6 +1,6 @@
 // Numbers as people read them: with a unit, three significant digits, and the same digits everywhere: those of the
-// terminal and the reports, which `tuner/trimtab_tuner/wording.py` makes (`33,388 requests/s`, `98 %`, `+124 %`). No
-// line ends between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
+// terminal and the reports, which `tuner/trimtab_tuner/wording.py` makes (`33,388 requests/s`, `1,363/s`, `98 %`,
+// `+124 %`). No line ends between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
 //
 // Goodput is told in Mbps and rates in requests per second however large they are: figures beside each other then
 // compare digit by digit. What is counted for the sake of an impression has a prefix (`12.3 k/s`).
@@ -49,7 +49,7 @@ export function formatUnit(value: number, unit: string): string {
   if (unit === 'B' || unit === 'By') return formatBytes(value);
   if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
   if (unit === 'requests/s') return formatRate(value);
-  if (unit === '1/s') return `${formatNumber(value)}\u00a0/s`;
+  if (unit === '1/s') return `${formatNumber(value)}/s`;
   if (unit === 'connections') return formatConnections(value);
   return `${formatNumber(value)}\u00a0${unit}`.trimEnd();
 }
@@ -60,14 +60,15 @@ export function formatCount(value: number | null | undefined): string {
   return group(Math.round(value).toString());
 }
 
-/** With an SI prefix before the unit: `formatSi(12_300, '/s')` = `12.3 k/s`. */
+/** With an SI prefix before the unit: `formatSi(12_300, '/s')` = `12.3 k/s`. Without one `/s` follows the number at once. */
 export function formatSi(value: number | null | undefined, unit = ''): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const { factor, prefix } = SI.find((step) => Math.abs(value) >= step.factor * DECIMAL_EDGE) ?? {
     factor: 1,
     prefix: '',
   };
-  return `${formatNumber(value / factor)}\u00a0${prefix}${unit}`.trimEnd();
+  const apart = prefix === '' && unit === '/s' ? '' : '\u00a0';
+  return `${formatNumber(value / factor)}${apart}${prefix}${unit}`.trimEnd();
 }
 
 /** A count for the sake of an impression: whole below a thousand, else with a prefix, `12.3 k`. */
@@ -78,7 +79,7 @@ export function formatMany(value: number | null | undefined): string {
 export const formatConnections = (count: number | null | undefined): string =>
   `${formatCount(count)}\u00a0${count === 1 ? 'connection' : 'connections'}`;
 
-/** What happens so many times a second: `12.3 k/s`. */
+/** What happens so many times a second: `999/s`, `12.3 k/s`. */
 export const formatPerSecond = (value: number | null | undefined): string => formatSi(value, '/s');
 
 /** Goodput, given in 10^6 bit/s. */

@@ -28,14 +28,14 @@ export function formatElapsed(seconds: number): string {
   return `${Math.floor(whole / 60)}:${(whole % 60).toString().padStart(2, '0')}`;
 }
 
-/** A formatted number without the zeros that only show precision: `0.500 /s` → `0.5 /s`, `1.00` → `1`. */
+/** A formatted number without the zeros that only show precision: `0.500/s` → `0.5/s`, `1.00` → `1`. */
 export function tickText(formatted: string): string {
   return formatted.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
 }
 
-/** The same where all charts have one narrow room for it, and the title says of what: `20,000 requests/s` → `20,000 /s`. */
+/** The same where all charts have one narrow room for it, and the title says of what: `20,000 requests/s` → `20,000/s`. */
 export const shortTickText = (formatted: string): string =>
-  tickText(formatted).replace('\u00a0requests/s', '\u00a0/s');
+  tickText(formatted).replace('\u00a0requests/s', '/s');
 
 /** Marks for bytes from 0 up to `max`, a power of two apart but not less than one, at most `count` steps. */
 export function byteTicks(max: number, count = 4): number[] {

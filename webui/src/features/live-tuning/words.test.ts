@@ -53,7 +53,7 @@ it('tells evidence however deep it lies, figures with their units and intervals 
   expect(evidenceOf({ canary, change: { cost: [-0.1, null] }, runs: ['a', 'b', 'c'], periods: 40 })).toEqual([
     ['canary, CPU time per request', '250\u00a0µs'],
     ['canary, service time', '1.50\u00a0ms'],
-    ['canary, errors', '0\u00a0/s'],
+    ['canary, errors', '0/s'],
     ['change, cost', '-10\u00a0% to not known'],
     ['runs', 'a; b; c'],
     ['periods', '40.0'],
