@@ -151,12 +151,14 @@ def attend(order: dict[str, Any], prints: int, tells: int) -> None:
 if __name__ == "__main__":
     if os.fork():
         os._exit(0)
-    # The slowest of what commands load when they need it.
+    # All commands, and the slowest of what they load when they need it.
+    import typer
     from scipy import stats  # noqa: F401
     from trimtab_agent.api import daemon  # noqa: F401
-    from trimtab_agent.terminal.main import main
+    from trimtab_agent.terminal.main import app, main
     from trimtab_tuner.understanding.importance import load_trees
 
+    dict(typer.main.get_command(app).commands)  # all commands
     load_trees()
     gc.freeze()  # so that collecting garbage in a command does not copy all of it
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,14 +1,10 @@
-"""Records of the database as JSON documents, for `--json`, and files that a command writes."""
+"""Records of the database as JSON documents, for `--json`."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 from trimtab_db import Repository, records
 from trimtab_trials.trial import Trial
-
-from trimtab_agent.errors import HostError
 
 _RUN = TypeAdapter(records.Run)
 _SUMMARIES = TypeAdapter(tuple[records.RunSummary, ...])
@@ -41,16 +37,3 @@ def live_session_document(repository: Repository, session: records.LiveSession) 
     """A session of live tuning with what it has decided."""
     decisions = _LIVE_DECISIONS.dump_python(repository.live_decisions(session.id), mode="json")
     return {**_LIVE_SESSION.dump_python(session, mode="json"), "decisions": decisions}
-
-
-def print_json(document: object) -> None:
-    """Prints a document on standard output."""
-    print(json.dumps(document, indent=2, ensure_ascii=False))
-
-
-def write_text(file: Path, text: str) -> None:
-    """Writes a file that the user has asked for; raises HostError."""
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HostError(f"cannot write {file}: {error.strerror}") from error

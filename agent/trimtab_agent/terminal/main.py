@@ -21,21 +21,10 @@ import sys
 from typing import Annotated, NoReturn
 
 import typer
-from trimtab_db.errors import DatabaseError, RecordNotFoundError
 from trimtab_tuner.wording import counted
 
 from trimtab_agent import __version__
 from trimtab_agent.errors import TrimtabError
-from trimtab_agent.runtime import open_repository
-from trimtab_agent.simulated.demo import demo_folder, mark
-from trimtab_agent.terminal.commands.affinity import app as affinity_app
-from trimtab_agent.terminal.commands.capacity import capacity
-from trimtab_agent.terminal.commands.check import check
-from trimtab_agent.terminal.commands.compare import compare
-from trimtab_agent.terminal.commands.fleet import app as fleet_app
-from trimtab_agent.terminal.commands.host import app as host_app
-from trimtab_agent.terminal.commands.live import app as live_app
-from trimtab_agent.terminal.commands.load import app as load_app
 from trimtab_agent.terminal.commands.options import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -44,17 +33,12 @@ from trimtab_agent.terminal.commands.options import (
     Var,
     settings_of,
 )
-from trimtab_agent.terminal.commands.replay import replay
-from trimtab_agent.terminal.commands.runs import archive, delete, export, name, runs, show
-from trimtab_agent.terminal.commands.station import app as station_app
-from trimtab_agent.terminal.commands.study import app as study_app
-from trimtab_agent.terminal.commands.targets import targets
-from trimtab_agent.terminal.commands.tune import tune
-from trimtab_agent.terminal.commands.workload import app as workload_app
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.on_demand import CommandsOnDemand
+from trimtab_agent.terminal.output import print_json
 
 app = Commands(
     name="trimtab",
+    cls=CommandsOnDemand,
     help="Finds the configuration at which a web server performs best on this machine.",
     epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict, 4 a file that loses or contradicts the "
     "machine, 130 stopped.",
@@ -64,16 +48,6 @@ app = Commands(
 )
 database_app = Commands(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
-app.add_typer(host_app)
-app.add_typer(affinity_app)
-app.add_typer(fleet_app)
-app.add_typer(live_app)
-app.add_typer(load_app)
-app.add_typer(station_app)
-app.add_typer(study_app)
-app.add_typer(workload_app)
-for command in (tune, capacity, runs, show, name, archive, export, delete, check, compare, replay, targets):
-    app.command()(command)
 
 
 # Nobody sees a line of the daemon when it is written, so each says when that was.
@@ -91,11 +65,20 @@ def main() -> None:
         _fail(error.format_message(), EXIT_BAD_INPUT, "bad-usage", option)
     except TrimtabError as error:
         _fail(error.sentence, error.exit_code, error.code, getattr(error, "field", None))
-    except RecordNotFoundError as error:
-        _fail(f"{error} `trimtab runs` lists the runs there are.", EXIT_BAD_INPUT, "not-found")
-    except DatabaseError as error:
-        _fail(str(error), EXIT_FAILED, "database")
+    except Exception as error:
+        _fail_by_database(error)
+        raise
     sys.exit(code or 0)
+
+
+def _fail_by_database(error: Exception) -> None:
+    """Ends the program where the error is one of the database's, which most commands need not load."""
+    from trimtab_db.errors import DatabaseError, RecordNotFoundError
+
+    if isinstance(error, RecordNotFoundError):
+        _fail(f"{error} `trimtab runs` lists the runs there are.", EXIT_BAD_INPUT, "not-found")
+    if isinstance(error, DatabaseError):
+        _fail(str(error), EXIT_FAILED, "database")
 
 
 def _fail(sentence: str, exit_code: int, code: str, field: str | None = None) -> NoReturn:
@@ -127,6 +110,7 @@ def up(
     """Start the daemon with its API and web UI."""
     # The web framework takes half a second to load, which the other commands need not pay.
     from trimtab_agent.api.daemon import run_daemon
+    from trimtab_agent.simulated.demo import demo_folder, mark
 
     for handler in logging.getLogger().handlers:
         handler.setFormatter(DAEMON_LOG)
@@ -140,6 +124,8 @@ def up(
 @database_app.command()
 def upgrade(var: Var = None, as_json: Json = False) -> None:
     """Make the database, or bring its schema up to date."""
+    from trimtab_agent.runtime import open_repository
+
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
         if as_json:

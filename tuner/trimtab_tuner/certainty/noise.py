@@ -23,10 +23,10 @@ from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
-from scipy.special import nctdtrinc, stdtrit
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, Verdict
 
+from trimtab_tuner.certainty.student_t import t_quantile
 from trimtab_tuner.frozen import Frozen
 
 JUDGED_BY_RULES = (Verdict.VERIFIED, Verdict.FAILED_VERIFICATION)
@@ -137,7 +137,9 @@ def smallest_gain(noise: float, repeats: int, *, challengers: int = 1, power: fl
     """
     if repeats < 2:
         return math.inf
-    critical = stdtrit(repeats - 1, 1 - 0.025 / max(challengers, 1))
+    from scipy.special import nctdtrinc  # see student_t.py
+
+    critical = t_quantile(repeats - 1, 1 - 0.025 / max(challengers, 1))
     return math.expm1(float(nctdtrinc(repeats - 1, 1 - power, critical)) * noise * math.sqrt(2 / repeats))
 
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from trimtab_tuner.certainty.student_t import t_quantile
 from trimtab_tuner.frozen import Frozen
 
 ALPHA = 0.05
@@ -159,7 +159,7 @@ def _differs(difference: float, squared_error: float, count: int, freedom: float
 def _critical(alpha: float, count: int, freedom: float) -> float:
     """How many times its standard error a difference must be: Tukey's range, for two results Student's t."""
     if count == 2:
-        return float(special.stdtrit(freedom, 1 - alpha / 2))
+        return t_quantile(freedom, 1 - alpha / 2)
     from scipy import stats  # takes a second to load, which most commands need not pay
 
     return float(stats.studentized_range.ppf(1 - alpha, count, freedom)) / float(np.sqrt(2))

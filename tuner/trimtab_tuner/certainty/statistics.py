@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import ConfigDict, computed_field
-from scipy import special
 
+from trimtab_tuner.certainty.student_t import t_quantile
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.wording import in_change, in_confidence
 
@@ -99,7 +99,7 @@ def paired_gain(
             gain=math.expm1(mean), low=None, high=None, significant=False, blocks=1, confidence=confidence
         )
     error = float(ratios.std(ddof=1)) / math.sqrt(ratios.size)
-    margin = float(special.stdtrit(ratios.size - 1, (1 + confidence) / 2)) * error
+    margin = t_quantile(ratios.size - 1, (1 + confidence) / 2) * error
     return Gain(
         gain=math.expm1(mean),
         low=math.expm1(mean - margin),
@@ -125,7 +125,7 @@ def prediction_interval(
         return None
     middle, weight = (float(logs.mean()), 1 / logs.size) if beside is None else (math.log(beside), 1.0)
     spread = float(logs.std(ddof=1)) * math.sqrt(1 + weight)
-    margin = float(special.stdtrit(logs.size - 1, (1 + confidence) / 2)) * spread
+    margin = t_quantile(logs.size - 1, (1 + confidence) / 2) * spread
     low, high = math.exp(middle - margin), math.exp(middle + margin)
     return None if _too_wide(low, high, math.exp(middle)) else (low, high)
 

@@ -18,10 +18,10 @@ from functools import partial
 from statistics import fmean, stdev
 
 from pydantic import Field
-from scipy.special import stdtrit
 from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
+from trimtab_tuner.certainty.student_t import t_quantile
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.telling.capacity import Capacity, capacity_of
 
@@ -126,7 +126,7 @@ def figure(values: Sequence[float]) -> Figure | None:
     told = [math.log(value) for value in values] if positive else list(values)
     back = math.exp if positive else partial(max, 0.0)
     mean = fmean(told)
-    half = float(stdtrit(len(told) - 1, 0.975)) * stdev(told) / math.sqrt(len(told))
+    half = t_quantile(len(told) - 1, 0.975) * stdev(told) / math.sqrt(len(told))
     low, high = back(mean - half), back(mean + half)
     if high > MOST_APART * low and positive:
         return Figure(mean=back(mean))

@@ -20,7 +20,7 @@ from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.os_settings.journal import Applied
 from trimtab_agent.runtime import affinity_service, open_repository, this_host
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 app = Commands(
     name="affinity", help="Which CPU serves which worker and which receive queue.", no_args_is_help=True

@@ -25,7 +25,8 @@ from trimtab_agent.terminal.commands.starting import (
     make_spec,
     parse_setting,
 )
-from trimtab_agent.terminal.documents import print_json, run_document
+from trimtab_agent.terminal.documents import run_document
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.report import resume_hint
 
 PRESET = "capacity"

@@ -12,7 +12,7 @@ from trimtab_tuner.wording import counted
 
 from trimtab_agent.checked_file import checked, failing, target_of
 from trimtab_agent.terminal.commands.options import Json
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 EXIT_CONTRADICTS = 4
 

@@ -28,7 +28,7 @@ from trimtab_agent.terminal.commands.starting import (
     Upstreams,
     WorkloadName,
 )
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 LEGEND = (
     "rank: the winners of runs with the same number may gain equally much over the default (95 %); "

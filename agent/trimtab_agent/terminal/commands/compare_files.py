@@ -12,7 +12,8 @@ from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.terminal.commands.options import console_for
 from trimtab_agent.terminal.commands.starting import carried_out, make_spec, parse_setting
-from trimtab_agent.terminal.documents import print_json, run_document
+from trimtab_agent.terminal.documents import run_document
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.report import print_people, resume_hint
 
 PRESET = "compare"

@@ -17,7 +17,7 @@ from trimtab_agent.fleet.overview import overview
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.commands.options import Commands, Json, Var, console_for, settings_of
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 app = Commands(name="fleet", help="Stations on several hosts.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(metavar="STATION", help="Name of the station.")]

@@ -12,8 +12,8 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.topology import NetworkDevice, read_topology
 from trimtab_agent.runtime import kernel_of
 from trimtab_agent.terminal.commands.options import Commands, Json, console_for, settings_of
-from trimtab_agent.terminal.documents import print_json
 from trimtab_agent.terminal.host_watch import watch_host
+from trimtab_agent.terminal.output import print_json
 
 FREED: dict[Needs, str] = {
     "nothing": "with --kernel",

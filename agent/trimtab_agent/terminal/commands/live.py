@@ -46,7 +46,8 @@ from trimtab_agent.terminal.commands.options import (
     refusal,
     settings_of,
 )
-from trimtab_agent.terminal.documents import live_session_document, print_json
+from trimtab_agent.terminal.documents import live_session_document
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.signals import stopped_by_signals
 
 FOLLOW_EVERY_S = 0.5

@@ -15,7 +15,7 @@ from trimtab_agent.station.generator_peers import Agreement, PeerComparison, com
 from trimtab_agent.station.processes.programs import require_built
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.terminal.commands.options import Commands, Json, Var, console_for, settings_of
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 app = Commands(name="load", help="The load generator.", no_args_is_help=True)
 

@@ -8,12 +8,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from trimtab_db.errors import RecordNotFoundError
 from typer.core import TyperCommand, TyperOption
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.simulated.demo import SAID
 
 PLAIN_COLUMNS = 140
 LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
@@ -33,6 +31,9 @@ def possible_runs(value: int | list[int] | None) -> int | list[int] | None:
     """
     for number in value if isinstance(value, list) else (value or 1,):
         if number > LARGEST_ID:
+            # Not for commands that ask no database: it takes a third of a second to load.
+            from trimtab_db.errors import RecordNotFoundError
+
             raise RecordNotFoundError(f"There is no run {number}.")
     return value
 
@@ -89,4 +90,6 @@ def console_for(*, stderr: bool = False) -> Console:
 def say_if_demo(settings: AgentSettings, console: Console) -> None:
     """A line that all is simulated, where it is: nobody takes the figures below it for the machine's."""
     if settings.demo:
+        from trimtab_agent.simulated.demo import SAID  # with all that is simulated
+
         console.print(f"{SAID}. No server is started, and nothing is measured.")

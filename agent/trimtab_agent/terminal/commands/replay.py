@@ -27,7 +27,7 @@ from trimtab_tuner.wording import counted, in_percent
 from trimtab_agent.errors import SpecError
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_of
-from trimtab_agent.terminal.documents import print_json, write_text
+from trimtab_agent.terminal.output import print_json, write_text
 
 
 def replay(

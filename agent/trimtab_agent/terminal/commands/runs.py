@@ -27,8 +27,9 @@ from trimtab_agent.terminal.commands.options import (
     console_for,
     settings_of,
 )
-from trimtab_agent.terminal.documents import print_json, run_document, runs_document
+from trimtab_agent.terminal.documents import run_document, runs_document
 from trimtab_agent.terminal.markdown import run_markdown
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.report import print_run, print_runs
 from trimtab_agent.workloads.choice import make_workload
 

@@ -30,8 +30,8 @@ from trimtab_agent.terminal.commands.options import (
     settings_of,
 )
 from trimtab_agent.terminal.daemon import find_daemon
-from trimtab_agent.terminal.documents import print_json, write_text
 from trimtab_agent.terminal.follow import Follower, RunsHere
+from trimtab_agent.terminal.output import print_json, write_text
 
 app = Commands(name="study", help="Series of runs that answer a question.", no_args_is_help=True)
 

@@ -12,7 +12,7 @@ from trimtab_agent.errors import BinaryMissing, SpecError
 from trimtab_agent.host.cpu_layout import process_layout
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.terminal.commands.options import Json, Var, console_for, settings_of
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 
 
 def targets(

@@ -27,8 +27,9 @@ from trimtab_agent.terminal.commands.starting import (
     parse_setting,
     told_before,
 )
-from trimtab_agent.terminal.documents import print_json, run_document
+from trimtab_agent.terminal.documents import run_document
 from trimtab_agent.terminal.follow import Runs
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.report import print_run
 
 

@@ -39,7 +39,7 @@ from trimtab_agent.terminal.commands.options import (
     console_for,
     settings_of,
 )
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.signals import stopped_by_signals
 from trimtab_agent.workloads.choice import (
     LEARNT_NAME,
