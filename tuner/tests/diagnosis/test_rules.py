@@ -15,7 +15,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.targets.tls import with_tls
 
-from .faults import FIRING, POOLED
+from .faults import FIRING, POOLED, THROTTLED
 from .healthy import BASE, CLASSES, SPACE, database, rate, run, shop_rate, size_class, trial
 
 WORDS = {"workers", "affinity", "architecture"}  # knobs of core, and English
@@ -105,7 +105,9 @@ def test_connections_are_counted_over_all_workers():
 def test_quota_that_is_used_up_is_blamed_and_not_what_it_looks_like():
     """Generator, hypervisor and context switches would be named of the same rate without it."""
     (found,) = diagnose(FIRING["quota-is-used-up"])
-    assert "the quota of 0.5 CPUs was used up in 44 % of its periods" in found.sentence
+    assert (
+        "the quota of 0.5 CPUs was used up in 44 % of its periods, and the group throttled" in found.sentence
+    )
     top = copy.deepcopy(FIRING["quota-is-used-up"].best.measurements[0])
     del top.counters["cpu_quota"]
     assert {each.rule for each in diagnose(run(trial(top)))} >= {
@@ -113,6 +115,16 @@ def test_quota_that_is_used_up_is_blamed_and_not_what_it_looks_like():
         "stolen-time",
         "context-switch-overhead",
     }
+
+
+def test_throttling_is_told_as_the_share_of_periods_that_the_kernel_counts():
+    """`nr_throttled` of `nr_periods`, of the rate where it was greatest."""
+    calm = rate(4_000.0, **THROTTLED | {"cpu_quota__throttled_percent": 12.0})
+    hard = rate(8_000.0, **THROTTLED | {"cpu_quota__throttled_percent": 80.0})
+    (found,) = [each for each in diagnose(run(trial(calm, hard))) if each.rule == "quota-is-used-up"]
+    told = {fact.name: (fact.value, fact.unit) for fact in found.facts}
+    assert told["throttled periods (nr_throttled of nr_periods)"] == (80.0, "%")
+    assert "80 % of its periods" in found.sentence
 
 
 @pytest.mark.parametrize("name", FIRING)

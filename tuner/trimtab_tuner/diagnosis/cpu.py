@@ -75,11 +75,12 @@ def quota_is_used_up(run: RunEvidence) -> Finding | None:
         worst,
         sentence=(
             f"At {run.level(worst)} the quota of {quota:.3g} CPUs was used up in {throttled:.0f} % of its "
-            "periods: server and generator then stand still until the next one begins."
+            "periods, and the group throttled: server and generator then stand still until the next one "
+            "begins."
         ),
         facts={
             "CPU quota": (quota, "CPUs"),
-            "periods in which it was used up": (throttled, "%"),
+            "throttled periods (nr_throttled of nr_periods)": (throttled, "%"),
             "time that CPUs stood still": (stood_still, "% of a CPU"),
         },
         chart=over_rates(
