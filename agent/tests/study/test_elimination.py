@@ -12,7 +12,8 @@ from trimtab_agent.simulated.server_model import SimulatedServer
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.certainty.elimination import Elimination, KnownNoise
+from trimtab_tuner.certainty.elimination import Elimination
+from trimtab_tuner.certainty.elimination_judge import KnownNoise
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import holds, judge
@@ -213,9 +214,7 @@ def test_setting_that_gives_little_is_told_from_one_that_gives_nothing():
         if not 0.022 <= worth <= 0.06:
             continue
         alone = [{**DEFAULT, "max_connections": server.chance.choice((9100, winner["max_connections"]))}]
-        left = eliminated(
-            server, winner, alone, [n for n in changed(winner) if n != "max_connections"]
-        ).current
+        left = eliminated(server, winner, alone, sorted(changed(winner) - {"max_connections"})).current
         of += 1
         clean += changed(left) <= USEFUL
         kept += server.capacity_rps(left) >= 0.98 * server.capacity_rps(winner)

@@ -16,7 +16,8 @@ from trimtab_db import records
 from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.certainty.elimination import Elimination, KnownNoise
+from trimtab_tuner.certainty.elimination import Elimination
+from trimtab_tuner.certainty.elimination_judge import KnownNoise
 from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences, with_the_last
 from trimtab_tuner.judging.ladder import RUNG_RISE
 from trimtab_tuner.judging.second_objective import is_mat

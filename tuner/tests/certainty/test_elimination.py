@@ -6,7 +6,8 @@ import random
 import pytest
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.certainty.elimination import MOST_LOSS, Elimination, KnownNoise
+from trimtab_tuner.certainty.elimination import Elimination
+from trimtab_tuner.certainty.elimination_judge import MOST_LOSS, KnownNoise
 from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences, with_the_last
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Knob, OnlyWith, Space

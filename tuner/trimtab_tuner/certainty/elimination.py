@@ -24,15 +24,7 @@ that have cost least are checked by themselves. Of what there is no trial left f
 least is left out, if what it has cost is not told from nothing. The last setting that is left needs no
 check: the confirmation measures it, beside the default.
 
-*Bounds.* Each block gives for each candidate one ratio to the configuration that has the setting, whatever it
-was measured for first. Their noise is pooled: over the blocks of the check, over the checks before it that
-found nothing, and with what the search has seen of it. A candidate is left out as soon as the upper bound
-(95 %, one-sided) of what it costs, with what earlier ones have cost, is below `MOST_LOSS`. It is kept as soon
-as the lower one is above, or as it breaks a rule. It is kept as well once it costs that much in the mean of
-three blocks and is told from nothing (its 95 % interval lies above 0); where it is not, only once it seems to
-cost `LEAST_SEEMING`. A group that costs `MOST_LOSS` in the mean of two blocks is checked in parts. Where the
-trials are used up before, two that cannot be told apart in capacity are left: the one nearer to the default
-is taken, unless it seems to cost `LEAST_SEEMING` (a group: `MOST_LOSS`).
+What may be left out and what is kept is asked of `Judge` (`elimination_judge.py`).
 
 It is a state machine without clock or network, rebuilt from the recorded trials like the blocks of a
 confirmation: whoever carries it out measures `next_slot` until that is None.
@@ -40,39 +32,20 @@ confirmation: whoever carries it out measures `next_slot` until that is None.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
-from trimtab_tuner.certainty.elimination_rounds import Blocks, Bounds, Figure, Group, Round
+from trimtab_tuner.certainty.elimination_judge import BLOCKS_FOR_A_MEAN, QUIET_LOSS, Judge, KnownNoise
+from trimtab_tuner.certainty.elimination_rounds import Blocks, Figure, Group, Round
 from trimtab_tuner.certainty.setting_effects import Measure, SettingEffect
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Space
 
-MOST_LOSS = 0.02
-# What a setting that is not told from nothing has to seem to be worth. On a noisy host the mean of three
-# blocks strays by more than MOST_LOSS, so that a setting that does nothing often seems to be worth as much.
-# It seldom strays by twice that; and of what seems to be worth less nobody can say what it is kept for.
-LEAST_SEEMING = 2 * MOST_LOSS
 MOST_BLOCKS = 6  # of one check
 PROOF_TRIALS = 3  # what screening leaves at least: one in its own block, and a block of two
-QUIET_LOSS = 0.03  # what costs less in the one block of screening is not shown to matter
-QUIET_ERRORS = 2.5  # standard errors: the same on a noisy host
-BLOCKS_FOR_A_MEAN = 3  # and the most for a first question: what is undecided then needs the trials more
-LEAST_VARIANCE = 1e-8  # of a logarithm: blocks that agree by chance do not prove anything
-
-
-@dataclass(frozen=True)
-class KnownNoise:
-    """What is known of the noise of one trial before: squares of logarithms round their mean, and how many
-    degrees of freedom they have.
-    """
-
-    squares: float = 0.0
-    freedom: int = 0
 
 
 class Elimination:
@@ -97,18 +70,17 @@ class Elimination:
         figure: Figure,
         budget_trials: int,
         seed: int,
-        noise: KnownNoise = KnownNoise(),
+        noise: KnownNoise,
         measure: Measure = "capacity",
     ) -> None:
         self._space = space
         self._default = space.default()
         self._winner = winner
         self._figure = figure
-        self._noise = noise
+        self._judge = Judge(noise)
         self._measure: Measure = measure
         self._blocks = Blocks(trials, budget_trials, seed)
         self.current = dict(winner)
-        self._lost = 0.0  # by what has been left out: a logarithm
         self._effects: dict[str, SettingEffect] = {}
         self._not_together: list[set[str]] = []
         self._worth = worth
@@ -185,7 +157,7 @@ class Elimination:
             found = self._round({others: configuration})
             if not self._measured(found, [others]):
                 return
-            seems_to = self._costs_little(found, others)
+            seems_to = self._judge.costs_little(found, others)
             if seems_to and self._measure_alone(found, others):
                 return
             self._not_together.append(set(others) - set(self._changed_of(configuration)))
@@ -194,17 +166,14 @@ class Elimination:
 
     def _measure_alone(self, found: Round, others: Group) -> bool:
         """Further blocks of a first question; whether the answer is yes, or still to be measured."""
-        while found.blocks(others) < BLOCKS_FOR_A_MEAN and not self._answered(found, others):
+        while found.blocks(others) < BLOCKS_FOR_A_MEAN and not self._judge.answered(found, others):
             if not self._measured(found, [others]):
                 break
         if self.next_slot is None:
-            if self._matters(found, others) and not self._droppable(found, others):
+            if self._judge.matters(found, others) and not self._judge.droppable(found, others):
                 return False
             self._leave_out(others, found)
         return True
-
-    def _answered(self, found: Round, group: Group) -> bool:
-        return self._droppable(found, group) or self._justified(found, group)
 
     def _screen(self) -> None:
         """One block without each group of settings; what costs little there is checked next."""
@@ -222,7 +191,7 @@ class Elimination:
         found = self._round({g: c for g in groups if (c := self._without(g)) is not None})
         if not self._measured(found, list(found.candidates)):
             return
-        quiet = [group for group in found.candidates if self._costs_little(found, group)]
+        quiet = [group for group in found.candidates if self._judge.costs_little(found, group)]
         loud = [group for group in groups if group not in quiet and len(group) > 1]
         self._groups = [sum(quiet, ())] if quiet else []
         self._groups += [part for group in loud for part in self._parts(group)]
@@ -233,14 +202,6 @@ class Elimination:
     def _surely_kept(self, name: str) -> bool:
         """What calibration and model agree on has no need of a trial where trials are few."""
         return name in self._pointed_to and self._worth.get(name, 0.0) > QUIET_LOSS
-
-    def _costs_little(self, found: Round, group: Group) -> bool:
-        losses = found.losses(group)
-        if not losses or found.fails(group):
-            return False
-        bounds = self._bounds(losses)
-        error = bounds.error if math.isfinite(bounds.error) else 0.0
-        return bounds.mean < max(QUIET_LOSS, QUIET_ERRORS * error)
 
     def _next_check(self) -> Round | None:
         """The next check; None where nothing is left to check, or too few trials to decide on any."""
@@ -293,10 +254,10 @@ class Elimination:
         """Goes on until something of it is left out, or nothing of it is undecided."""
         undecided = list(found.candidates)
         while undecided:
-            for group in [group for group in undecided if self._justified(found, group)]:
+            for group in [group for group in undecided if self._judge.justified(found, group)]:
                 undecided.remove(group)
                 self._keep(group, found)
-            droppable = [group for group in undecided if self._droppable(found, group)]
+            droppable = [group for group in undecided if self._judge.droppable(found, group)]
             if droppable:
                 self._leave_out(self._least(droppable, found), found)
                 return
@@ -316,7 +277,7 @@ class Elimination:
 
     def _settle(self, groups: Sequence[Group], found: Round) -> None:
         """What no block is left for: nearness to the default decides where capacity cannot."""
-        alike = [group for group in groups if not self._matters(found, group)]
+        alike = [group for group in groups if not self._judge.matters(found, group)]
         if alike:
             self._leave_out(self._least(alike, found), found)
         for group in groups:
@@ -325,98 +286,32 @@ class Elimination:
             elif len(group) == 1 and self.current[group[0]] != self._default[group[0]]:
                 self._note(group, found)  # beside what is left now it may matter
 
-    def _matters(self, found: Round, group: Group) -> bool:
-        losses = found.losses(group)
-        if len(losses) < FEWEST_BLOCKS or found.fails(group):
-            return True
-        if len(group) == 1:
-            return not self._unproven(found, group)
-        bounds = self._bounds(losses)  # some of it may be told from nothing by itself
-        return bounds.lower() > 0 or bounds.mean > self._most_loss
-
-    def _unproven(self, found: Round, single: Group) -> bool:
-        """Whether a setting was measured, is not told from nothing, and does not seem to be worth enough."""
-        losses = found.losses(single)
-        if not losses or found.fails(single):
-            return False
-        bounds = self._bounds(losses)
-        known = math.isfinite(bounds.error)
-        return known and not bounds.told_from_nothing and bounds.mean <= self._least_seeming
-
     def _leave_out_least(self) -> None:
         """Of what no trials are left for, the setting that has cost least, where it is not told from nothing.
 
         One only: beside what is left then, another may matter.
         """
         found = self._singles()
-        unproven = [single for single in found.candidates if self._unproven(found, single)]
+        unproven = [single for single in found.candidates if self._judge.unproven(found, single)]
         if unproven:
             self._leave_out(self._least(unproven, found), found)
 
     def _least(self, groups: Sequence[Group], found: Round) -> Group:
-        return min(groups, key=lambda group: self._bounds(found.losses(group)).mean)
-
-    @property
-    def _most_loss(self) -> float:
-        """What leaving something out may still cost: a logarithm."""
-        return -math.log1p(-MOST_LOSS) - self._lost
-
-    @property
-    def _least_seeming(self) -> float:
-        """What it may still seem to cost where that is not told from nothing: a logarithm."""
-        return -math.log1p(-LEAST_SEEMING) - self._lost
+        return min(groups, key=lambda group: self._judge.bounds(found.losses(group)).mean)
 
     def _measured(self, found: Round, groups: Sequence[Group]) -> bool:
         """Whether one more block of these groups is whole."""
         return self._blocks.go_on(self.current, [found.candidates[group] for group in groups])
 
-    def _bounds(self, losses: Sequence[float]) -> Bounds:
-        """Of what these blocks say is lost, with all that is known of noise."""
-        mean = fmean(losses)
-        squares = 2 * self._noise.squares + sum((loss - mean) ** 2 for loss in losses)
-        freedom = self._noise.freedom + len(losses) - 1
-        variance = max(LEAST_VARIANCE, squares / freedom) if freedom else math.inf
-        return Bounds(mean, math.sqrt(variance / len(losses)), max(1, freedom))
-
-    def _droppable(self, found: Round, group: Group) -> bool:
-        losses = found.losses(group)
-        if len(losses) < FEWEST_BLOCKS or found.fails(group):
-            return False
-        return self._bounds(losses).upper() < self._most_loss
-
-    def _justified(self, found: Round, group: Group) -> bool:
-        """Whether a setting matters, or of a group at least one, each of which is then checked."""
-        blocks, losses = found.blocks(group), found.losses(group)
-        if blocks < FEWEST_BLOCKS:
-            return False
-        if found.fails(group):
-            return True
-        if len(losses) < FEWEST_BLOCKS:
-            return False
-        bounds, most = self._bounds(losses), self._most_loss
-        if bounds.lower() > most:
-            return True
-        if len(group) > 1:
-            return bounds.mean > most
-        if not bounds.told_from_nothing:
-            most = self._least_seeming
-        return blocks >= BLOCKS_FOR_A_MEAN and bounds.mean > most
-
     def _leave_out(self, group: Group, found: Round) -> None:
         """The group is worth nothing: what is left goes on without it."""
         losses, left = found.losses(group), found.candidates[group]
-        bounds = self._bounds(losses)
-        gain = bounds.gain(len(losses))
+        gain = self._judge.bounds(losses).gain(len(losses))
         whole = [name for name in self._changed() if left[name] == self._default[name]]
         for name in whole:
             others = tuple(other for other in whole if other != name)
             self._effects[name] = self._effect(name, kept=False, gain=gain, together=others)
-        mean = fmean(losses)
-        self._noise = KnownNoise(
-            self._noise.squares + sum((loss - mean) ** 2 for loss in losses) / 2,
-            self._noise.freedom + len(losses) - 1,
-        )
-        self._lost += max(0.0, bounds.mean)
+        self._judge.left_out(losses)
         self.current = left
         self._forget((*group, *whole))
 
@@ -440,7 +335,7 @@ class Elimination:
     def _note(self, group: Group, found: Round | None) -> None:
         """What leaving out a single setting has shown, though it is kept."""
         losses = [] if found is None or group not in found.candidates else found.losses(group)
-        gain = self._bounds(losses).gain(len(losses)) if losses else None
+        gain = self._judge.bounds(losses).gain(len(losses)) if losses else None
         self._effects[group[0]] = self._effect(group[0], kept=True, gain=gain)
 
     def _forget(self, names: Sequence[str]) -> None:
