@@ -201,7 +201,7 @@ def _record_run(
             settings={"ladder_points": 2, **settings},
             seed=1,
             budget_trials=2,
-            layout={"server": [0], "generator": [1]},
+            layout={"server": [0], "generator": [1], "sentence": "Server on CPU 0."},
         )
     )
     repository.set_run_ladder(run.id, [1000.0, 2000.0])

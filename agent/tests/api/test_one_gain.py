@@ -15,6 +15,9 @@ from trimtab_agent.study import webhook
 from trimtab_agent.study.specification import KnobSpec
 from trimtab_agent.terminal.markdown import run_markdown
 from trimtab_agent.terminal.report import print_run, print_runs
+from trimtab_tuner.certainty.setting_effects import SettingEffect
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.telling.performance import Figure, Performance
 from trimtab_tuner.wording import in_digits, in_mbps
 from waiting import until
 
@@ -135,6 +138,37 @@ def test_gain_is_the_same_wherever_it_is_told(found, monkeypatch):
     assert webhook.tell_webhook("http://hook.example", repository.run(run_id)) == ""
     assert posted[0]["gain"] == told
     assert posted[0]["capacity_gain"] == gain.model_dump(mode="json")
+
+
+def test_gain_whose_interval_says_nothing_is_told_nowhere(daemon, recorded_run, tmp_path, monkeypatch):
+    """Neither its figure nor its interval: in lists, terminal, reports, and to a webhook; data say so."""
+    wide = Gain(gain=0.77, low=-1.0, high=3e7, significant=False, blocks=2)
+    effect = SettingEffect(knob="workers", value=4, default=1, kept=True, gain=wide)
+    performance = Performance(capacity_rps=Figure(mean=8000.0), capacity_gain=wide, blocks=2)
+    kept = recorded_run.outcome
+    ranking = [{**kept["ranking"][0], "performance": performance.model_dump(mode="json"), "gain": None}]
+    effects = [effect.model_dump(mode="json")]
+    told = {**kept, "sentence": "Told.", "gain": None, "ranking": ranking, "effects": effects}
+    repository, run_id = daemon.repository, recorded_run.id
+    repository.set_run_outcome(run_id, told)
+
+    posted = []
+    monkeypatch.setattr(webhook.httpx, "post", lambda _url, json, **_: posted.append(json) or Accepted())
+    webhook.tell_webhook("http://hook.example", repository.run(run_id))
+    report = Words(daemon.client.get(f"/api/v1/runs/{run_id}/report.html").text).text
+    for place in (
+        printed(print_run, repository, run_id, tmp_path),
+        printed(print_runs, repository.runs(limit=5)),
+        run_markdown(repository, run_id),
+        report,
+        posted[0]["gain"],
+    ):
+        assert "unknown" in place
+        assert not re.search(r"77 %|-100 %|000,000 %", place)
+    assert "not told from nothing" in report
+    detail = daemon.client.get(f"/api/v1/runs/{run_id}").json()
+    assert detail["capacity_gain"]["says_nothing"]
+    assert posted[0]["capacity_gain"]["says_nothing"]
 
 
 def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
