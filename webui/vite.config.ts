@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 import { firstLoad } from './firstLoad.ts';
@@ -13,6 +14,10 @@ export default defineConfig({
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
   test: {
+    // All files of a project share a process, its modules and its DOM: to load all of them anew for each file takes
+    // more time than the tests. What a test has changed is put back after it, here and in setup.ts.
+    isolate: false,
+    unstubGlobals: true,
     // Only components need a DOM; making one takes longer than most tests.
     projects: [
       { extends: true, test: { name: 'pure', environment: 'node', include: ['src/**/*.test.ts'] } },
@@ -23,6 +28,7 @@ export default defineConfig({
           environment: 'jsdom',
           include: ['src/**/*.test.tsx'],
           setupFiles: ['src/test/setup.ts'],
+          alias: { 'react-chartjs-2': fileURLToPath(new URL('src/test/noCharts.tsx', import.meta.url)) },
         },
       },
     ],

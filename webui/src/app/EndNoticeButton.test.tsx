@@ -1,7 +1,7 @@
 import { act, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { RunDetail } from '../api/generated';
 import { getRunQueryKey } from '../api/generated/@tanstack/react-query.gen';
 import { progressKey } from '../api/keys';
@@ -38,11 +38,9 @@ beforeEach(() => {
   vi.stubGlobal('Notification', FakeNotification);
   vi.stubGlobal('isSecureContext', true);
   vi.spyOn(document, 'hasFocus').mockReturnValue(false);
-  localStorage.clear();
   state = 'running';
   api.use(http.get(url('/runs/7'), () => HttpResponse.json(run({ state }))));
 });
-afterEach(() => vi.unstubAllGlobals());
 
 async function rendered() {
   const { client } = await renderInApp(<EndNoticeButton running />);

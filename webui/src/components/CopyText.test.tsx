@@ -5,7 +5,6 @@ import { renderInApp } from '../test/render';
 import { CopyText } from './CopyText';
 
 afterEach(() => {
-  vi.useRealTimers();
   Reflect.deleteProperty(document, 'execCommand');
 });
 

@@ -1,7 +1,7 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query';
 import { act, screen } from '@testing-library/react';
 import { HttpResponse, http } from 'msw';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { FakeEventSource } from '../test/fakeEventSource';
 import { counterSample } from '../test/records';
 import { api, renderInApp, url } from '../test/render';
@@ -28,9 +28,6 @@ const see = (visibilityState: DocumentVisibilityState) => {
 };
 
 beforeEach(() => FakeEventSource.install());
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 it('a daemon that asks for its token after a restart is found out', async () => {
   const missing = {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { FakeEventSource } from '../test/fakeEventSource';
 import { liveStream } from './liveStream';
 
@@ -22,7 +22,6 @@ class FakeWorker {
 const sources = () => vi.fn(FakeEventSource);
 
 beforeEach(() => FakeEventSource.install());
-afterEach(() => vi.unstubAllGlobals());
 
 it('a tab leaves the connection to the worker, and hears by it', () => {
   vi.stubGlobal('SharedWorker', FakeWorker);

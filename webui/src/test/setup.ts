@@ -12,10 +12,17 @@ client.setConfig({ baseUrl: window.location.origin });
 // Bounds and not measures, as the time limit of a test is: on a busy machine a component's first render takes seconds.
 configure({ asyncUtilTimeout: 30_000 });
 
-beforeAll(() => api.listen({ onUnhandledRequest: 'error' }));
+beforeAll(() => {
+  // The testing library says so as it is loaded, which it is once for all files.
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+  api.listen({ onUnhandledRequest: 'error' });
+});
 afterEach(() => {
   cleanup();
   api.resetHandlers();
+  vi.useRealTimers();
+  localStorage.clear();
+  sessionStorage.clear();
 });
 afterAll(() => api.close());
 

@@ -1,13 +1,10 @@
 import { screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { counterSample, loadProgress, run, trialDetail } from '../../test/records';
 import { api, renderInApp, url } from '../../test/render';
 import { CountersOverTime } from './CountersOverTime';
-
-// jsdom has no canvas, without which a chart cannot change what it shows.
-vi.mock('react-chartjs-2', () => ({ Line: () => null }));
 
 /** Samples of 40 s: the first half at 1,000 requests/s, the second at 2,000. */
 const samples = Array.from({ length: 40 }, (_, second) => ({

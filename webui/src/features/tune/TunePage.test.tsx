@@ -11,7 +11,7 @@ import {
 import { cleanup, render, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { theme } from '../../app/theme';
 import { preset, run, space, swappiness } from '../../test/records';
 import { api, url } from '../../test/render';
@@ -60,7 +60,6 @@ beforeEach(() => {
     http.post(url('/runs/estimate'), () => HttpResponse.json({ trials: 9, duration_s: 60, breakdown: [] })),
   );
 });
-afterEach(() => localStorage.clear());
 
 /** The page at its own address; `like`: a run whose settings it begins with, or `target`: a server. */
 async function open(like?: number, target?: string) {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { preset, run, space } from '../../test/records';
 import { fitted, formOfRun, isChanged, keepForm, keptForm } from './keptForm';
 import { AS_THE_WORKLOAD, NO_OWN_VALUES, presetForm, runSpec, type TuneForm } from './tuneForm';
@@ -18,8 +18,6 @@ const fresh = () =>
     hosts: [],
     generators: [],
   });
-
-afterEach(() => localStorage.clear());
 
 describe('the form that is kept', () => {
   it('is what it was, after a visit to another page or another day', () => {
