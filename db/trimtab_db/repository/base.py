@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -70,6 +70,6 @@ def record_of(kind: type[R], row: object, /, **replaced: object) -> R:
     return kind(**{f.name: getattr(row, f.name) for f in fields(kind) if f.name not in replaced}, **replaced)
 
 
-def columns_of(record: _Record, *, without: Iterable[str] = ()) -> Mapping[str, Any]:
+def columns_of(record: _Record, *, without: Iterable[str] = ()) -> dict[str, Any]:
     """The record's fields by name, as arguments for the model of the same name."""
     return {f.name: getattr(record, f.name) for f in fields(record) if f.name not in without}
