@@ -17,6 +17,7 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.unprivileged import command_prefix
 from trimtab_agent.station.server.running_backend import backend_program
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.exports.server_file import WEB_USER
 from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.backends.base import Backend, BackendContext
 from trimtab_tuner.workloads.upstream import Upstream
@@ -49,7 +50,8 @@ def behind(
             place.write_text(file or "")
             command = list(backend.start_command(str(place), str(backend_program(backend))))
             answers = _socket_of_all(folder / php_fpm.SOCKET) if backend.speaks == "fastcgi" else _accepts
-            prefix = command_prefix((root, place))
+            # A pool that root starts becomes the user whom its file names; others do not change theirs.
+            prefix = () if backend.speaks == "fastcgi" else command_prefix((root, place))
             running.enter_context(answering([*prefix, *command], server_cpus, folder, answers))
         yield
 
@@ -59,7 +61,11 @@ def default_file(backend: Backend, configuration: Configuration, root: Path, exp
     address = str(exports / php_fpm.SOCKET) if backend.speaks == "fastcgi" else UPSTREAM
     directory = str((root / backend.script_path.lstrip("/")).parent)
     context = BackendContext(
-        address=address, directory=directory, prefix=str(exports), error_log=str(exports / "error.log")
+        address=address,
+        directory=directory,
+        prefix=str(exports),
+        error_log=str(exports / "error.log"),
+        user=WEB_USER,
     )
     return backend.render(configuration, context)
 

@@ -7,7 +7,7 @@ until two in a row are not followed, then halved. A rate is followed when 95 % o
 percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
 where the run has tuned it, and put back afterwards (root). Of the exported file the values that were measured
 count, not those computed from them for all CPUs and longer pauses. What stands behind the server is started
-too (`behind_climb.py`).
+too (`behind_climb.py`); a pool of PHP wants root for that.
 
 Default and recommended configuration take turns, three each, to know the spread of a climb. After each
 climb wrk asks the same server in a closed loop (`closed_loop.py`), where it speaks the protocol.

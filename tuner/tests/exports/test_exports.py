@@ -315,6 +315,7 @@ def test_pool_of_php_is_exported_with_its_evidence(name):
     files = exported(made)
     assert "There was room for 90.\npm.max_children = 40\n" in files["php-fpm"].text
     assert "; Measured effect" in files["php-fpm"].text
+    assert "\nuser = www-data\ngroup = www-data\nlisten.owner = www-data\n" in files["php-fpm"].text
     assert "/var/own/php.sock" in files[made.target.program].text
     assert "| `pm.max_children` | 40 processes | 5 |" in files["readme"].text
     assert "pm.max_children" not in files["h2o"].text

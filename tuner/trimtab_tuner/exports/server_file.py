@@ -18,6 +18,7 @@ from trimtab_tuner.targets.sources import Sources
 
 PATCH = "trimtab.patch"
 TREE = "tree"
+WEB_USER = "www-data"  # whom Debian's web servers and its pool of php-fpm run as
 
 
 def complete(order: ExportOrder, added: str = "") -> ExportFile:
@@ -143,6 +144,7 @@ def of_backend(order: ExportOrder, _added: str = "") -> ExportFile:
         directory=f"{order.context.root}{backend.script_path}".rpartition("/")[0],
         prefix=order.context.prefix,
         error_log=order.context.error_log,
+        user=WEB_USER,
     )
 
     def command(file: str, program: str | None) -> tuple[str, ...]:

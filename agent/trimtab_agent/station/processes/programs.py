@@ -9,6 +9,8 @@ from trimtab_tuner.targets.base import Target
 
 from trimtab_agent.errors import BinaryMissing
 
+SYSTEM_PROGRAMS = Path("/usr/sbin")
+
 
 def server_program(target: Target, httpd: Path) -> Path:
     """The program of a target: `httpd` is ours, the others are installed; raises BinaryMissing."""
@@ -48,6 +50,16 @@ def require_built(path: Path) -> Path:
 
 
 def find_installed(name: str) -> Path | None:
-    """A program of the system, such as nginx, in PATH or /usr/sbin; None if it is not there."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-    return Path(found) if found else None
+    """A program of the system, such as nginx, in PATH or /usr/sbin; None if it is not there.
+
+    One that carries its version in its name, as Debian's php-fpm8.2 does, is taken in the newest.
+    """
+    found = shutil.which(name) or shutil.which(name, path=str(SYSTEM_PROGRAMS))
+    if found:
+        return Path(found)
+    versions = {
+        tuple(map(int, version[1].split("."))): program
+        for program in SYSTEM_PROGRAMS.glob(f"{name}[0-9]*")
+        if (version := re.fullmatch(rf"{re.escape(name)}(\d+(?:\.\d+)*)", program.name))
+    }
+    return versions[max(versions)] if versions else None

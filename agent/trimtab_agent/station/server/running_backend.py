@@ -42,15 +42,8 @@ class BackendRefused(Exception):
 
 
 def backend_program(backend: Backend) -> Path:
-    """The program of a backend; that of php-fpm carries its version in the name: the newest.
-
-    Raises BinaryMissing.
-    """
-    if backend.package == "php-fpm":
-        found = sorted(Path("/usr/sbin").glob("php-fpm[0-9]*"))
-        program = found[-1] if found else None
-    else:
-        program = find_installed(backend.package)
+    """The program of a backend; raises BinaryMissing."""
+    program = find_installed(backend.package)
     if program is None:
         raise BinaryMissing(
             f"{backend.package} is not installed here; `apt-get install --no-install-recommends "

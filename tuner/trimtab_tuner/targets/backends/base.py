@@ -19,6 +19,7 @@ class BackendContext:
 
     It listens at `address`: a path where it speaks FastCGI, else `address:port`. `directory` is where the
     application lies, `prefix` a directory of its own; what it counts is told at the path `status` if it can.
+    Started by root it becomes `user`, whose socket it listens at; without one it is not for root.
     """
 
     address: str
@@ -26,6 +27,7 @@ class BackendContext:
     prefix: str
     error_log: str
     status: str | None = None
+    user: str | None = None
 
 
 class Backend(Protocol):

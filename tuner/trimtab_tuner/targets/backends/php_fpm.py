@@ -115,6 +115,9 @@ class PhpFpm:
             f"[global]\nerror_log = {path(context.error_log)}\nlog_level = warning\ndaemonize = no\n",
             f"[www]\nlisten = {path(context.address)}\nlisten.backlog = 1024",
         ]
+        if context.user is not None:
+            names = ("user", "group", "listen.owner", "listen.group")
+            lines.append("\n".join(f"{name} = {context.user}" for name in names))
         if context.status is not None:
             lines.append(f"pm.status_path = {STATUS_PATH}\npm.status_listen = {path(context.status)}")
         lines += [comment(name) + f"{name} = {value}" for name, value in _pool(configuration).items()]
