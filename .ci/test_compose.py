@@ -158,7 +158,7 @@ def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -
     assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1500)
 def test_kernel_is_tuned_through_the_helper_in_the_daemons_network_namespace(stack: httpx.Client) -> None:
     """A knob of the network changes where the measured server runs, and not on the host; it is put back."""
     lowat, swappiness = Path("/proc/sys/net/ipv4/tcp_notsent_lowat"), Path("/proc/sys/vm/swappiness")
@@ -167,13 +167,17 @@ def test_kernel_is_tuned_through_the_helper_in_the_daemons_network_namespace(sta
     here = stack.get("/api/v1/host/kernel").raise_for_status().json()["here"]
     assert {"tcp_notsent_lowat", "swappiness"} <= {each["knob"]["name"] for each in here}
     knobs = {"tcp_notsent_lowat": {"fixed": 16_384}, "swappiness": {"fixed": 7}}
-    started = stack.post("/api/v1/runs", json={**RUN, "knobs": knobs}).raise_for_status().json()
-    deadline_s = time.monotonic() + 240
     look = ("exec", "-T", "trimtab", "cat", str(lowat), str(swappiness))
+    deadline_s, run = time.monotonic() + WAIT_S, None
     while (now := compose(*look).split()) != ["16384", "7"]:
         assert time.monotonic() < deadline_s, f"the knobs were never set: {now}"
+        # A look can take as long as a trial: where none of a run's was met, it is looked at another run.
+        if run is None or stack.get(f"/api/v1/runs/{run}").raise_for_status().json()["state"] != "running":
+            started = stack.post("/api/v1/runs", json={**RUN, "knobs": knobs}).raise_for_status()
+            run = started.json()["id"]
     assert lowat.read_text() == before[0]
-    _await_end(stack, started["id"])
+    assert run is not None
+    _await_end(stack, run)
     assert compose("exec", "-T", "trimtab", "cat", str(lowat)).strip() == inside
     assert (lowat.read_text(), swappiness.read_text()) == before
 
