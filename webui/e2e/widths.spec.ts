@@ -69,31 +69,6 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
   });
 }
 
-test('the table of the finalists, their ranks and the neighbours need no scrolling sideways', async ({
-  page,
-}) => {
-  for (const width of [390, 780, 1056, 1360]) {
-    await page.setViewportSize({ width, height: 900 });
-    await page.goto(`/runs/${FINISHED}`);
-    const tables = [page.getByRole('table', { name: 'What the finalists do' })];
-    if (width >= 780)
-      for (const label of ['Ranks of the finalists', 'Neighbours of the best configuration'])
-        tables.push(page.getByRole('region', { name: `Table: ${label}` }).getByRole('table'));
-    for (const table of tables) {
-      const beyond = await table.evaluate((own) => own.scrollWidth - (own.parentElement?.clientWidth ?? 0));
-      expect
-        .soft(beyond, `${await table.getAttribute('aria-label')} at ${width} pixels`)
-        .toBeLessThanOrEqual(0);
-    }
-    await expect(
-      page
-        .getByRole('row', { name: /^recommended/ })
-        .getByText('requests/s')
-        .first(),
-    ).toBeVisible();
-  }
-});
-
 /** The names of charts that are wider than the panel they stand in. */
 const tooWide = () =>
   [...document.querySelectorAll('canvas')].flatMap((canvas) => {

@@ -1,14 +1,13 @@
-// Every figure of every finalist: a row for each, the recommended one on top. Where a row has no room beside the names
-// of its figures, it is a block in which each figure has its name above it.
+// Every figure of every finalist: a row for each, the recommended one on top.
 
 import { Table } from '@mantine/core';
 import type { Performance } from '../../api/generated';
 import { GainText } from '../../components/GainText';
 import { IntervalBar } from '../../components/IntervalBar';
 import { WithTerms } from '../../components/Term';
-import { formatMbps, formatRate } from '../../maths/format';
+import { formatMbps } from '../../maths/format';
 import { intervalText, leastText } from '../../maths/intervals';
-import { type Finalist, mostOf, TOLD, type Told } from './finalists';
+import { type Finalist, mostOf, TOLD, type Told, toldAt } from './finalists';
 import classes from './Run.module.css';
 
 /** `than` is what gains are over. */
@@ -17,26 +16,22 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
   const load = performances.find(({ load_rps }) => load_rps != null)?.load_rps;
   const known = TOLD.filter(({ figure }) => performances.some((one) => figure(one)));
   const gains = performances.some(({ capacity_gain }) => capacity_gain);
-  const more = `More load than the ${than}`;
   return (
-    <div className={classes.finalists}>
+    <Table.ScrollContainer minWidth={520} type="native" mt="md">
       <Table fz="sm" verticalSpacing={5} aria-label="What the finalists do">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>
               <WithTerms text="Mean, 95 % interval" />
-              {load != null && known.some(({ loaded }) => loaded) && (
-                <span className={classes.interval}>latency and CPU at {formatRate(load)}</span>
-              )}
             </Table.Th>
             {gains && (
               <Table.Th ta="right" className={classes.told}>
-                {more}
+                More load than the {than}
               </Table.Th>
             )}
             {known.map((told) => (
               <Table.Th key={told.name} ta="right" className={classes.told}>
-                <WithTerms text={told.name} />
+                <WithTerms text={toldAt(told, load)} />
               </Table.Th>
             ))}
             <Table.Th ta="right">Score</Table.Th>
@@ -50,7 +45,7 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
                 {differs && <code>{differs}</code>}
               </Table.Th>
               {gains && (
-                <Table.Td data-name={more}>
+                <Table.Td ta="right">
                   {performance.capacity_gain ? (
                     <GainText gain={performance.capacity_gain} atLeast={performance.at_least ?? false} />
                   ) : (
@@ -59,16 +54,16 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
                 </Table.Td>
               )}
               {known.map((told) => (
-                <Table.Td key={told.name} data-name={told.name}>
+                <Table.Td key={told.name} ta="right">
                   <ToldCell told={told} of={performance} own={isBest} max={mostOf(told, performances)} />
                 </Table.Td>
               ))}
-              <Table.Td data-name="Score">{formatMbps(ranked.mean_score_mbps)}</Table.Td>
+              <Table.Td ta="right">{formatMbps(ranked.mean_score_mbps)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
-    </div>
+    </Table.ScrollContainer>
   );
 }
 

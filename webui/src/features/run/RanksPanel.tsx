@@ -47,7 +47,7 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
               data-best={recommended(row) || undefined}
             >
               <Table.Td>{row.rank ?? '–'}</Table.Td>
-              <Table.Td className={classes.wraps}>
+              <Table.Td>
                 <code>{describeConfiguration(freePart(row.configuration, run.space))}</code>
                 {row.is_default && ' (default)'}
                 {recommended(row) && <strong> recommended</strong>}
