@@ -135,12 +135,12 @@ TIMED_SENDFILE = [
 ]
 
 
-def eventually(predicate: Callable[[], Any], what: str = "") -> Any:
-    """Await a state: return the first true value of the predicate."""
+def eventually(predicate: Callable[[], Any], what: str | Callable[[], str] = "") -> Any:
+    """Await a state: return the first true value of the predicate. `what` may be made when it has failed."""
     deadline = time.monotonic() + TIMEOUT_S
     while not (value := predicate()):
         if time.monotonic() > deadline:
-            pytest.fail(f"never came true: {what or predicate}")
+            pytest.fail(f"never came true: {(what() if callable(what) else what) or predicate}")
         time.sleep(0.01)
     return value
 
@@ -353,11 +353,14 @@ class Server:
     def await_total(self, **expected: int) -> None:
         """Await that the named metrics have the given values."""
 
+        seen: dict[str, Any] = {}
+
         def reached() -> bool:
             total = self.total()
-            return all(total[name] == value for name, value in expected.items())
+            seen.update({name: total[name] for name in expected})
+            return seen == expected
 
-        eventually(reached, f"{expected}")
+        eventually(reached, lambda: f"{expected}, but {seen}")
 
     def worker_pids(self) -> list[int]:
         """Return the process ids of the workers."""
