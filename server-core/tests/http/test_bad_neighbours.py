@@ -115,8 +115,8 @@ def test_crowd_of_slow_clients_keeps_nobody_waiting(
 def drip(start: Callable[..., Any], architecture_once: dict[str, str]) -> tuple[Any, Callable[[], None]]:
     """A server that sends to two thousand slow readers, and the function by which each takes some bytes more.
 
-    Where each holds a process or a thread there are fewer. Copies with listeners of their own share the places
-    half and half, and the kernel draws the listener of each client: one copy has places for all of them.
+    Where each holds a process or a thread there are fewer. Copies with listeners of their own share the
+    places half and half, and the kernel draws the listener of each client: one copy has places for all.
     """
     architecture = architecture_once
     if architecture["sendfile"] == "blocking":
