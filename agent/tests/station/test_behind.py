@@ -71,11 +71,14 @@ def fetched(url):
 @pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
 @pytest.mark.live
 def test_dynamic_requests_are_answered_by_what_stands_behind(name, backend, ordered, tmp_path):
-    """In as many processes as asked for, whose memory can be read; all end with the server."""
+    """By pages that say how long they are, as the generator reads no others; from as many processes as asked
+    for, whose memory can be read. All end with the server.
+    """
     many = {backend.children: 2} | ({"pm": "static"} if backend.name == "php" else {})
     with TargetServer(ordered(name, backend, **many), StopSignal()) as server:
-        status, headers, body = fetched(f"{server.url}{backend.path}?size=5000")
-        assert (status, len(body), headers["Content-Type"].split(";")[0]) == (200, 5000, "text/plain")
+        status, headers, body = fetched(f"{server.url}{backend.path}?size=50000")
+        assert (status, len(body), headers["Content-Type"].split(";")[0]) == (200, 50_000, "text/plain")
+        assert headers["Content-Length"] == "50000"
         read = server.read_backend()
         # uvicorn has one more that tracks what they share.
         assert 2 <= read["children"] <= 2 + (backend.name == "uvicorn")
