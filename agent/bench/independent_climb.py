@@ -5,16 +5,18 @@ with that file, on a copy of the run's data), on the run's server CPUs; trimtab-
 own sessions, with other arrivals and for longer than the run did, at rates of its own: upwards by a tenth
 until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
 percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
-where the run has tuned it, and put back afterwards (root). Of the exported file the values that were measured
-count, not those computed from them for all CPUs and longer pauses. What stands behind the server is started
-too (`behind_climb.py`); a pool of PHP wants root for that.
+and put back afterwards (`exported_kernel.py`, root). Of the exported file the values that were measured count
+(`exported_text.py`). What stands behind the server is started too (`behind_climb.py`); a pool of PHP wants
+root for that. A run whose server met what is not there by hand (a limit on its memory, a link, cold caches,
+other hosts, replicas) is named, and not climbed.
 
 Default and recommended configuration take turns, three each, to know the spread of a climb. After each
-climb wrk asks the same server in a closed loop (`closed_loop.py`), where it speaks the protocol.
+climb wrk and h2load ask the same server in a closed loop (`closed_loop.py`), where they speak the protocol.
 
     python agent/bench/independent_climb.py VAR RUN [RUN …]
 
-prints a line for each run: announced, climbed and by wrk, for the default and for what is recommended.
+prints a line for each run: announced, climbed, by wrk and by h2load, for the default and for what is
+recommended.
 """
 
 import json
@@ -23,20 +25,21 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from behind_climb import behind, default_file
-from closed_loop import asked_by_wrk
+from closed_loop import INSTRUMENTS, asked_in_a_closed_loop
+from exported_kernel import kernel_set, settings_of
+from exported_text import check_measured, with_lines, with_values
 from trimtab_agent.results.exporting import UPSTREAM
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator import protocol_options
@@ -44,8 +47,10 @@ from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.placement import replicas_of
 from trimtab_tuner.workloads import shop
 from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.parameters import conditions_of
 
 ADDRESS = ("127.0.0.1", 8000)  # where exported files listen
 RATE_S = 5.0
@@ -69,6 +74,19 @@ class Files:
     backend: str | None
 
 
+@dataclass(frozen=True)
+class Side:
+    """A configuration that is climbed, as files and as settings of the kernel, and what its climbs find: the
+    rates, and by instrument what was asked in a closed loop.
+    """
+
+    configuration: dict[str, Any]
+    files: Files
+    kernel: dict[str, str]
+    rates: list[float] = field(default_factory=list)
+    asked: dict[str, list[float]] = field(default_factory=dict)
+
+
 class Outside:
     """One run as an administrator sees it: its files, and what it said."""
 
@@ -84,40 +102,39 @@ class Outside:
         self.definition = Definition.model_validate(self.run["workload_parameters"]["definition"])
         self.target = TARGETS[self.run["target"]]
         self.exports = var / "exports" / f"run-{run_id}"
-        texts = {export["format"]: export["text"] for export in document["exports"]}
-        self.exported: str = self._as_measured(texts[self.target.program])
+        self.texts: dict[str, str] = {each["format"]: each["text"] for each in document["exports"]}
         self.backend = self.definition.backend
-        self.recommended = Files(
-            self.exported, None if self.backend is None else self._as_measured(texts[self.backend.package])
-        )
+        if reasons := not_there_by_hand(self.run):
+            raise SystemExit(f"run {run_id} is not climbed: {', '.join(reasons)}")
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
         self.sessions = max(self.file_set.glob("sessions-*.log"), key=lambda path: path.stat().st_mtime)
 
-    def _as_measured(self, text: str) -> str:
-        """The exported file with the values that were measured. What is exported is for all CPUs and for
-        visitors who pause as long as people do; here the generator keeps some CPUs, and visitors pause as
-        shortly as in the run.
-        """
-        for name, value in (self.outcome["written"] or {}).items():
-            text = re.sub(
-                rf"\b({re.escape(name)}\W+){re.escape(str(value))}\b",
-                rf"\g<1>{self.outcome['best'][name]}",
-                text,
-            )
-        return text
+    @property
+    def exported(self) -> str:
+        """The server's file as the run has exported it."""
+        return self.texts[self.target.program]
+
+    def recommended(self) -> Files:
+        """The exported files, with the values that were measured."""
+        best, written = self.outcome["best"], self.outcome["written"] or {}
+        text = self.exported
+        if self.run["base"]:
+            text = with_values(text, written, best)
+        elif written:
+            text = with_lines(text, self._rendered(written), self._rendered(best))
+        check_measured(self.target, text, written, best, len(self.run["layout"]["server"]))
+        return Files(text, None if self.backend is None else self.texts[self.backend.package])
 
     def default(self) -> Files:
         """The files with the run's default values."""
         backend, values = self.backend, self.outcome["default"]
         root = self.file_set / "root"
         return Files(
-            self._default_of_server(),
+            str(self.run["base"]["text"]) if self.run["base"] else self._rendered(values),
             None if backend is None else default_file(backend, values, root, self.exports),
         )
 
-    def _default_of_server(self) -> str:
-        if self.run["base"]:
-            return str(self.run["base"]["text"])
+    def _rendered(self, configuration: dict[str, Any]) -> str:
         fastcgi = self.backend is not None and self.backend.speaks == "fastcgi"
         context = RenderContext(
             root=str(self.file_set / "root"),
@@ -129,7 +146,7 @@ class Outside:
             upstream=UPSTREAM if self.definition.proxies else None,
             tls_directory=None if self.definition.tls is None else str(self.exports / "tls"),
         )
-        return self.target.render(self.outcome["default"], context)
+        return self.target.render(configuration, context)
 
     def announced(self, configuration: dict[str, Any]) -> str:
         """The capacity that the run has stated, as it stated it."""
@@ -149,61 +166,55 @@ class Outside:
         return float(performance["capacity_rps"]["mean"]), bool(performance["at_least"])
 
 
+def not_there_by_hand(run: dict[str, Any]) -> list[str]:
+    """What the run's server met that is not there where it is started by hand; empty if there is nothing."""
+    conditions = conditions_of(run["workload_parameters"])
+    met = {
+        f"its {conditions.memory} memory": conditions.memory != "unlimited",
+        f"its {conditions.start} start": conditions.start != "warm",
+        f"its {conditions.link} link": conditions.link != "loopback",
+        "its hosts of a fleet": run["fleet"] is not None,
+        "its replicas": replicas_of(run["outcome"]["best"]) > 1,
+    }
+    return [what for what, there in met.items() if there]
+
+
 def main() -> None:
     """Prints the table."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # what has been set and started is put back
     var = Path(sys.argv[1]).resolve()
-    print(
-        "| server | default: announced | climbed, thrice | | wrk | recommended: announced | climbed | | wrk |"
-    )
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    head = "announced | climbed, thrice | | " + " | ".join(INSTRUMENTS)
+    print(f"| server | default: {head} | recommended: {head} |")
+    print(f"| --- |{' ---: |' * 2 * (3 + len(INSTRUMENTS))}")
     for run_id in map(int, sys.argv[2:]):
         seen = Outside(var, run_id)
-        sides = [(seen.outcome["default"], seen.default()), (seen.outcome["best"], seen.recommended)]
-        climbed: list[list[float]] = [[], []]
-        closed: list[list[float]] = [[], []]
+        sides = [
+            Side(seen.outcome["default"], seen.default(), {}),
+            Side(seen.outcome["best"], seen.recommended(), settings_of(seen.exports)),
+        ]
         for _ in range(TURNS):
-            for rates, asked, (configuration, files) in zip(climbed, closed, sides, strict=True):
+            for side in sides:
                 # Where the last climb ended is a better place to begin than what was announced.
-                start = rates[-1] * 0.8 if rates else seen.capacity(configuration) / 2
-                with kernel_of(seen.exports) if files is seen.recommended else nullcontext():
-                    rates.append(climb(seen, files, start, asked))
+                start = side.rates[-1] * 0.8 if side.rates else seen.capacity(side.configuration) / 2
+                with kernel_set(side.kernel, seen.outcome["default"], side.configuration):
+                    side.rates.append(climb(seen, side, start))
         cells = [f"{seen.target.name}, {seen.run['workload']}"]
-        for rates, asked, (configuration, _files) in zip(climbed, closed, sides, strict=True):
-            said = seen.announced(configuration)
-            truth = mean(rates)
-            apart = "" if said == "none" else f"{seen.capacity(configuration) / truth - 1:+.0%}"
-            by_wrk = f"{mean(asked):,.0f} ({min(asked):,.0f} to {max(asked):,.0f})" if asked else "–"
-            cells += [said, f"{truth:,.0f} ({min(rates):,.0f} to {max(rates):,.0f})", apart, by_wrk]
+        for side in sides:
+            said = seen.announced(side.configuration)
+            truth = mean(side.rates)
+            apart = "" if said == "none" else f"{seen.capacity(side.configuration) / truth - 1:+.0%}"
+            cells += [said, spread(side.rates), apart]
+            cells += [spread(side.asked[name]) if name in side.asked else "–" for name in INSTRUMENTS]
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-@contextmanager
-def kernel_of(exports: Path) -> Iterator[None]:
-    """The kernel as sysctl and systemd-tmpfiles set it by the exported files; afterwards as it was."""
-    settings = {
-        f"/proc/sys/{key.strip().replace('.', '/')}": value.strip()
-        for line in (exports / "90-trimtab.conf").read_text().splitlines()
-        if not line.startswith("#") and "=" in line
-        for key, value in [line.split("=")]
-    }
-    tmpfiles = exports / "tmpfiles-trimtab.conf"
-    for line in tmpfiles.read_text().splitlines() if tmpfiles.exists() else ():
-        if line.startswith("w "):
-            _, pattern, *_, value = line.split()
-            settings |= {str(path): value for path in Path("/").glob(pattern.removeprefix("/"))}
-    before = {path: Path(path).read_text() for path in settings}
-    try:
-        for path, value in settings.items():
-            Path(path).write_text(value)
-        yield
-    finally:
-        for path, text in before.items():
-            chosen = re.search(r"\[(.+?)\]", text)
-            Path(path).write_text(chosen.group(1) if chosen else text)
+def spread(figures: list[float]) -> str:
+    """Their mean, with the lowest and the highest."""
+    return f"{mean(figures):,.0f} ({min(figures):,.0f} to {max(figures):,.0f})"
 
 
-def climb(seen: Outside, files: Files, start_rps: float, asked: list[float]) -> float:
-    """The highest rate that the server follows with these files; adds to `asked` what wrk gets from it."""
+def climb(seen: Outside, side: Side, start_rps: float) -> float:
+    """The highest rate that the server follows; adds to the side what the others get from it."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         folder.chmod(0o777)  # the server writes its logs there as the user it becomes
@@ -212,17 +223,20 @@ def climb(seen: Outside, files: Files, start_rps: float, asked: list[float]) -> 
         with behind(
             seen.definition.upstream,
             seen.backend,
-            files.backend and files.backend.replace(str(seen.exports), place),
+            side.files.backend and side.files.backend.replace(str(seen.exports), place),
             folder,
             seen.file_set / "root",
             server_cpus=layout["server"],
             generator_cpus=layout["generator"],
         ):
-            server = started(seen, files.server.replace(str(seen.exports), place), folder)
+            server = started(seen, side.files.server.replace(str(seen.exports), place), folder)
             try:
                 followed = highest(seen, start_rps)
-                if seen.target.protocol == "http" and not seen.definition.http2:
-                    asked.append(asked_by_wrk(url(seen), seen.sessions, folder, layout["generator"]))
+                asked = asked_in_a_closed_loop(
+                    seen.definition, url(seen), seen.sessions, folder, layout["generator"]
+                )
+                for instrument, rate_rps in asked.items():
+                    side.asked.setdefault(instrument, []).append(rate_rps)
                 return followed
             finally:
                 server.terminate()
