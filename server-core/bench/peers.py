@@ -21,6 +21,7 @@ from pathlib import Path
 
 import report
 import servers
+from browser import BROWSER
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.drawn import DrawnWorkload
@@ -42,7 +43,9 @@ WANTED_OF_NGINX_AT_1K = 1.3
 
 @dataclass(frozen=True)
 class Work:
-    """What is asked for: `path` or, with `mix`, the files of a log; by how many connections; kept or not."""
+    """What is asked for: `path` or, with `mix`, the files of a log; by how many connections; kept or not;
+    with which header lines beside Host.
+    """
 
     name: str
     connections: int
@@ -50,10 +53,12 @@ class Work:
     size_bytes: int = 0
     persistent: bool = True
     mix: bool = False
+    header: str = ""
 
 
 WORKS = (
     Work("1 KB, 64 connections", 64, "/1k.bin", 1024),
+    Work("1 KB with a browser's header, 64 connections", 64, "/1k.bin", 1024, header=BROWSER),
     Work("1 KB, 2,000 connections", 2000, "/1k.bin", 1024),
     Work("one-packet: 1 KB, a request per connection", 64, "/1k.bin", 1024, persistent=False),
     Work("64 KB, 64 connections", 64, "/64k.bin", 64 << 10),
@@ -79,6 +84,8 @@ def drive(server: servers.Server, work: Work, script: Path, seconds: float) -> t
         command += ["-s", str(script)]
     if not work.persistent:
         command += ["-H", "Connection: close"]
+    for line in work.header.splitlines():
+        command += ["-H", line]
     before_s = server.cpu_s()
     said = subprocess.run(
         [*command, server.url + (work.path or "/")], capture_output=True, text=True, check=True
