@@ -141,7 +141,7 @@ def test_gain_is_the_same_wherever_it_is_told(found, monkeypatch):
 
 
 def test_gain_whose_interval_says_nothing_is_told_nowhere(daemon, recorded_run, tmp_path, monkeypatch):
-    """Neither its figure nor its interval: in lists, terminal, reports, and to a webhook; data say so."""
+    """Neither its figure nor its interval: in lists, terminal, reports, tables, to a webhook; data say so."""
     wide = Gain(gain=0.77, low=-1.0, high=3e7, significant=False, blocks=2)
     effect = SettingEffect(knob="workers", value=4, default=1, kept=True, gain=wide)
     performance = Performance(capacity_rps=Figure(mean=8000.0), capacity_gain=wide, blocks=2)
@@ -169,6 +169,9 @@ def test_gain_whose_interval_says_nothing_is_told_nowhere(daemon, recorded_run, 
     detail = daemon.client.get(f"/api/v1/runs/{run_id}").json()
     assert detail["capacity_gain"]["says_nothing"]
     assert posted[0]["capacity_gain"]["says_nothing"]
+    table = daemon.client.get(f"/api/v1/runs/{run_id}/trials.csv").text
+    assert {row["trial"] for row in csv.DictReader(io.StringIO(table)) if row["capacity_gain"]} == set()
+    assert not re.search(r"0\.77|-1\.0|30000000", table)
 
 
 def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):

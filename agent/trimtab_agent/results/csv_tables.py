@@ -5,7 +5,7 @@ their units. A configuration is a column for each knob, called `knob:` and its n
 nothing was measured. Each line names its host: that of a demo says that all is simulated. Lines are made a
 page of trials at a time, so that a run of 10,000 trials takes no more memory than a small one. A trial
 of a finalist has the gain in capacity of its configuration over the default, as shares, with the bounds of
-its interval.
+its interval; none where that interval says nothing.
 """
 
 import csv
@@ -75,6 +75,7 @@ def _trial_rows(
 ) -> Iterator[dict[str, Any]]:
     performance = None if finalist is None else finalist.performance
     gain = None if performance is None else performance.capacity_gain
+    gain = None if gain is None or gain.says_nothing else gain
     yield {
         **_about(trial, host),
         "reason": trial.reason,
