@@ -127,9 +127,9 @@ def affinity_service(settings: AgentSettings, repository: Repository, host_id: i
 
 
 @contextmanager
-def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
-    """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running, and
-    gives the process its CPUs back.
+def open_runtime(settings: AgentSettings, *, samples: bool = True) -> Iterator[Runtime]:
+    """Pins this process to the generator's CPUs and, unless it takes no `samples`, starts to sample; at the
+    end stops what is running, and gives the process its CPUs back.
 
     Raises HostError, DatabaseError.
     """
@@ -159,8 +159,9 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
             kernel=lambda: kernel_of(settings),
         )
         opened.enter_context(pinned_to(layout.generator))
-        opened.callback(sampler.stop)
-        sampler.start()
+        if samples:
+            opened.callback(sampler.stop)
+            sampler.start()
         opened.callback(service.close)
         live = live_service(settings, repository, host_id)
         opened.callback(live.close)

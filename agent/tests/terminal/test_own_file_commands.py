@@ -4,6 +4,7 @@ import json
 
 import pytest
 from live_support import tiny_options, tiny_spec
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results import exporting
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_db.records import RunState
@@ -37,6 +38,18 @@ def test_a_bad_file_is_told_by_its_own_lines_and_no_run_begins(command, tmp_path
     assert "resume" not in errors
     assert "trimtab-check" not in errors
     assert json.loads(command("runs", "--json")[1]) == []
+
+
+def test_dry_run_starts_nothing(command, tmp_path, monkeypatch):
+    """No counter is sampled for what is only told."""
+    if find_installed(TARGETS["nginx"].program) is None:
+        pytest.skip("nginx is not installed")
+    started = []
+    monkeypatch.setattr(Sampler, "start", lambda self: started.append(self))
+    file = tmp_path / "nginx.conf"
+    file.write_text("events {}\nhttp { server { listen 80; } }\n")
+    code, output, errors = command("tune", "--dry-run", "--target", "nginx", "--base", str(file))
+    assert (code, bool(output), started) == (0, True, []), errors
 
 
 def test_a_run_without_an_answer_ends_with_1(simulated, command):

@@ -105,22 +105,24 @@ def carried_out(
 
 
 def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> OwnFileReport:
-    """What happens to the user's own file in such a run; raises what starting it does.
+    """What happens to the user's own file in such a run; raises what starting it does. Nothing is started.
 
     In a demo it says that its server was not asked.
     """
     if settings.demo:
         console.print(NO_SERVER_ASKED)
-    with _runs(settings, console) as (_, runs):
+    with _runs(settings, console, samples=False) as (_, runs):
         return runs.told(spec)
 
 
 @contextmanager
-def _runs(settings: AgentSettings, console: Console) -> Iterator[tuple[Repository, Runs]]:
+def _runs(
+    settings: AgentSettings, console: Console, *, samples: bool = True
+) -> Iterator[tuple[Repository, Runs]]:
     """Who carries the run out: the daemon of this directory where one runs, or else this process."""
     with find_daemon(settings) as daemon:
         if daemon is None:
-            with open_runtime(settings) as runtime:
+            with open_runtime(settings, samples=samples) as runtime:
                 yield runtime.repository, RunsHere(runtime.service, runtime.broadcaster)
             return
         console.print(f"The daemon {daemon} carries the run out.", markup=False)
