@@ -63,7 +63,11 @@ class SchemaTooNewError(DatabaseError):
 
 
 class RecordNotFoundError(DatabaseError):
-    """What was asked for is not recorded."""
+    """What was asked for is not recorded; `kind` says what that would be, such as `run`."""
+
+    def __init__(self, sentence: str, kind: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
 
 
 class RecordConflictError(DatabaseError):

@@ -181,10 +181,24 @@ def test_flag_given_twice_is_no_mistake(trimtab_here):
     assert (code, json.loads(output)) == (0, [])
 
 
-def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
-    """The sentence says how to find the runs there are."""
-    code, _, errors = trimtab_here("show", "4")
-    assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("show", "4"), "There is no run 4. `trimtab runs` lists the runs there are."),
+        (
+            ("live", "promote", "4"),
+            "There is no live session 4. `trimtab live status` shows the sessions that go on.",
+        ),
+        (
+            ("fleet", "forget", "web4"),
+            "There is no station web4. `trimtab fleet status` lists the stations there are.",
+        ),
+    ],
+)
+def test_what_is_not_there_ends_with_2_and_how_to_find_what_is(trimtab_here, asked, told):
+    """Each kind of thing has a list of its own."""
+    code, _, errors = trimtab_here(*asked)
+    assert (code, errors) == (2, f"trimtab: {told}\n")
 
 
 def test_compare_of_an_unknown_run_ends_with_2(trimtab_here):

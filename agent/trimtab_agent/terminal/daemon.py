@@ -158,7 +158,7 @@ class Daemon:
             return answer
         error = answer["error"]
         if reply.status_code == httpx.codes.NOT_FOUND:
-            raise RecordNotFoundError(error["message"])
+            raise RecordNotFoundError(error["message"], "run")
         raise Refused(reply.status_code, error["code"], error["message"], error["field"])
 
     def _read(self, run_id: int) -> None:

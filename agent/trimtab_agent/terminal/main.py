@@ -50,6 +50,13 @@ database_app = Commands(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
 
 
+# By the kind of what is not there: which command lists what is.
+LISTED = {
+    "run": ("`trimtab runs` lists the runs there are.",),
+    "live session": ("`trimtab live status` shows the sessions that go on.",),
+    "station": ("`trimtab fleet status` lists the stations there are.",),
+}
+
 # Nobody sees a line of the daemon when it is written, so each says when that was.
 DAEMON_LOG = logging.Formatter("%(asctime)s trimtab: %(message)s", "%Y-%m-%d %H:%M:%S %z")
 
@@ -76,7 +83,7 @@ def _fail_by_database(error: Exception) -> None:
     from trimtab_db.errors import DatabaseError, RecordNotFoundError
 
     if isinstance(error, RecordNotFoundError):
-        _fail(f"{error} `trimtab runs` lists the runs there are.", EXIT_BAD_INPUT, "not-found")
+        _fail(" ".join((str(error), *LISTED.get(error.kind, ()))), EXIT_BAD_INPUT, "not-found")
     if isinstance(error, DatabaseError):
         _fail(str(error), EXIT_FAILED, "database")
 

@@ -94,7 +94,9 @@ class Bookings:
         """
         with self._database.writing() as session:
             if session.scalar(select(Booking.id).filter_by(id=booking_id, run_id=self._run_id)) is None:
-                raise RecordNotFoundError(f"There is no booking {booking_id} of run {self._run_id}.")
+                raise RecordNotFoundError(
+                    f"There is no booking {booking_id} of run {self._run_id}.", "booking"
+                )
             locked = select(Booking).filter_by(id=booking_id).with_for_update(skip_locked=True)
             row = session.scalar(locked, execution_options={"populate_existing": True})
             now = self._database.clock(session)
@@ -194,7 +196,7 @@ class Bookings:
     def _locked(self, session: Session, booking_id: int) -> Booking:
         row = session.get(Booking, booking_id, with_for_update=True)
         if row is None or row.run_id != self._run_id:
-            raise RecordNotFoundError(f"There is no booking {booking_id} of run {self._run_id}.")
+            raise RecordNotFoundError(f"There is no booking {booking_id} of run {self._run_id}.", "booking")
         return row
 
     def _held(self, session: Session, booking_id: int, token: int) -> Booking:

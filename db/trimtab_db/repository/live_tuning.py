@@ -199,7 +199,7 @@ def _row(session: Session, session_id: int, *, locked: bool = False) -> models.L
     """The record of a session; nobody else writes a `locked` one before the transaction has ended."""
     row = session.get(models.LiveSession, session_id, with_for_update=locked)
     if row is None:
-        raise RecordNotFoundError(f"There is no live session {session_id}.")
+        raise RecordNotFoundError(f"There is no live session {session_id}.", "live session")
     return row
 
 

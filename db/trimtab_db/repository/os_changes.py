@@ -84,6 +84,7 @@ class OsChanges:
             for change_id in change_ids:
                 if change_id not in known:
                     raise RecordNotFoundError(
-                        f"There is no operating-system change {change_id} in the journal."
+                        f"There is no operating-system change {change_id} in the journal.",
+                        "operating-system change",
                     )
             session.execute(update(models.OsChange).where(of_these).values({column: now()}))

@@ -58,7 +58,7 @@ class RunRepository(RepositoryPart):
         with self.database.reading() as session:
             row = session.get(models.Host, host_id)
             if row is None:
-                raise RecordNotFoundError(f"There is no host {host_id}.")
+                raise RecordNotFoundError(f"There is no host {host_id}.", "host")
             return record_of(Host, row)
 
     def register_target(self, name: str, version: str) -> int:
@@ -331,7 +331,7 @@ def _run_row(session: Session, run_id: int, *, locked: bool = False) -> models.R
 
 
 def _no_run(run_id: int) -> RecordNotFoundError:
-    return RecordNotFoundError(f"There is no run {run_id}.")
+    return RecordNotFoundError(f"There is no run {run_id}.", "run")
 
 
 _SUMMARIES = select(

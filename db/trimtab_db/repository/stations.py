@@ -111,5 +111,5 @@ def _station_row(session: Session, name: str, *, locked: bool = True) -> Station
     query = select(Station).filter_by(name=name)
     row = session.scalar(query.with_for_update() if locked else query)
     if row is None:
-        raise RecordNotFoundError(f"There is no station {name}.")
+        raise RecordNotFoundError(f"There is no station {name}.", "station")
     return row

@@ -169,7 +169,7 @@ class TrialRepository(RepositoryPart):
         with self.database.reading() as session:
             row = session.scalar(query)
             if row is None:
-                raise RecordNotFoundError(f"There is no trial {number} of run {run_id}.")
+                raise RecordNotFoundError(f"There is no trial {number} of run {run_id}.", "trial")
             return _whole_trial(row, size_classes=True)
 
     def goodput_curves(self, run_id: int) -> dict[int, dict[float, float]]:

@@ -34,7 +34,7 @@ def possible_runs(value: int | list[int] | None) -> int | list[int] | None:
             # Not for commands that ask no database: it takes a third of a second to load.
             from trimtab_db.errors import RecordNotFoundError
 
-            raise RecordNotFoundError(f"There is no run {number}.")
+            raise RecordNotFoundError(f"There is no run {number}.", "run")
     return value
 
 
