@@ -174,6 +174,17 @@ def test_gain_whose_interval_says_nothing_is_told_nowhere(daemon, recorded_run, 
     assert not re.search(r"0\.77|-1\.0|30000000", table)
 
 
+def test_strategy_is_told_in_plain_words_first(daemon, recorded_run, tmp_path):
+    """In the terminal and in reports; the name that commands take stands beside."""
+    report = Words(daemon.client.get(f"/api/v1/runs/{recorded_run.id}/report.html").text).text
+    for place in (
+        printed(print_run, daemon.repository, recorded_run.id, tmp_path),
+        run_markdown(daemon.repository, recorded_run.id),
+        report,
+    ):
+        assert "coarse grid, then finer ones (coarse-to-fine)" in place
+
+
 def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
     """In the list, on the page, in the terminal, in the report, and in the exported file."""
     daemon, run_id, outcome = found

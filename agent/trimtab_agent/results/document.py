@@ -15,6 +15,7 @@ from trimtab_tuner.certainty.noise import Noise
 from trimtab_tuner.clients import Clients
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.strategies import strategy_label
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.telling.people import table
@@ -205,7 +206,7 @@ def _facts(
         ("layout", "; ".join(run.layout[part] for part in ("sentence", "reason") if run.layout.get(part))),
         ("target", f"{run.target} {run.target_version}"),
         ("objective", objectives_label(run)),
-        ("strategy", f"{run.strategy} (seed {run.seed})"),
+        ("strategy", f"{strategy_label(run.strategy)}, seed {run.seed}"),
         ("ladder", clients_of(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
         ("started", f"{run.created_at:%Y-%m-%d %H:%M} UTC"),
         ("trials", f"{len(trials)}, which took {took}; the run is {run.state}"),

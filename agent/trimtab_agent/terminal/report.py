@@ -15,6 +15,7 @@ from trimtab_trials.trial import Trial
 from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Space
+from trimtab_tuner.strategies import strategy_label
 from trimtab_tuner.telling.people import table
 from trimtab_tuner.wording import counted, in_digits, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
@@ -46,7 +47,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         f"target {run.target}, "
         f"workload {workload_label(run.workload, run.workload_parameters)}, "
         f"objective {objectives_label(run)}, "
-        f"strategy {run.strategy}, preset {run.preset}, "
+        f"strategy {strategy_label(run.strategy)}, preset {run.preset}, "
         f"seed {run.seed}"
     )
     console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")

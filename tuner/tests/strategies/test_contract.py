@@ -3,7 +3,9 @@
 import itertools
 import math
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.space import AtMost, Knob, ListedSpace, Space, SpaceError
-from trimtab_tuner.strategies import STRATEGIES, make_strategy
+from trimtab_tuner.strategies import STRATEGIES, make_strategy, strategy_label
 from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.targets import TARGETS
 
@@ -30,6 +32,17 @@ def result(configuration, verdict=Verdict.VERIFIED, score=1.0):
 def limited(configuration, bound):
     """A trial in which the load generator gave out before the server did."""
     return Trial(configuration=configuration, verdict=Verdict.GENERATOR_LIMITED, estimated_score=bound)
+
+
+def test_strategy_is_called_in_the_terminal_what_it_is_called_in_the_browser():
+    """The browser has the words as a choice begins with them."""
+    known = Path(__file__).parents[3] / "webui/src/maths/plainNames.ts"
+    told = dict(re.findall(r"^  '?([\w-]+)'?: '(.+)',$", known.read_text(), re.MULTILINE))
+    plain = {name: entry.plain[0].upper() + entry.plain[1:] for name, entry in STRATEGIES.items()}
+    assert {name: told[name] for name in plain} == plain
+    assert strategy_label("hill-climb") == "hill climbing (hill-climb)"
+    assert strategy_label("random") == "random"
+    assert strategy_label("of-a-later-version") == "of-a-later-version"
 
 
 def smooth(configuration):

@@ -24,30 +24,56 @@ DEFAULT_STRATEGY = "surrogate-race"
 
 @dataclass(frozen=True)
 class StrategyEntry:
-    """A registered strategy: how it is made, and one sentence on what it does."""
+    """A registered strategy: how it is made, what it is called in plain words within a sentence, and one
+    sentence on what it does.
+    """
 
     factory: Callable[[Space, Options], Strategy]
+    plain: str
     help: str
 
 
 STRATEGIES: dict[str, StrategyEntry] = {
     "surrogate-race": StrategyEntry(
         SurrogateRace,
+        "model, then repeats",
         "A model of scores and failures says where to look, then the leaders are repeated. The default.",
     ),
     "coarse-to-fine": StrategyEntry(
         CoarseToFine,
+        "coarse grid, then finer ones",
         "A wide grid in space-filling order, then finer matrices round the best; ties go to the cheapest.",
     ),
-    "grid": StrategyEntry(Grid, "Every point of a grid that fits the budget, in order."),
+    "grid": StrategyEntry(Grid, "grid", "Every point of a grid that fits the budget, in order."),
     "hill-climb": StrategyEntry(
-        HillClimb, "Moves to better neighbours, halves the step where there are none, starts anew at the top."
+        HillClimb,
+        "hill climbing",
+        "Moves to better neighbours, halves the step where there are none, starts anew at the top.",
     ),
-    "random": StrategyEntry(RandomSearch, "Random configurations: what every other strategy must beat."),
-    "tpe": StrategyEntry(Tpe, "Optuna's tree-structured Parzen estimator."),
-    "gp": StrategyEntry(GaussianProcess, "A Gaussian process and expected improvement, the textbook method."),
-    "race": StrategyEntry(Race, "Many configurations once, then repeats for those that may still win."),
+    "random": StrategyEntry(
+        RandomSearch, "random", "Random configurations: what every other strategy must beat."
+    ),
+    "tpe": StrategyEntry(Tpe, "Parzen estimator (Optuna)", "Optuna's tree-structured Parzen estimator."),
+    "gp": StrategyEntry(
+        GaussianProcess,
+        "Gaussian process",
+        "A Gaussian process and expected improvement, the textbook method.",
+    ),
+    "race": StrategyEntry(
+        Race,
+        "many once, then repeats",
+        "Many configurations once, then repeats for those that may still win.",
+    ),
 }
+
+
+def strategy_label(name: str) -> str:
+    """What a strategy is called, in plain words first: `model, then repeats (surrogate-race)`.
+
+    One that a run of another version has, and this one does not know, is told by its name alone.
+    """
+    entry = STRATEGIES.get(name)
+    return name if entry is None or entry.plain == name else f"{entry.plain} ({name})"
 
 
 def make_strategy(
