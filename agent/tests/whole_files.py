@@ -74,6 +74,16 @@ class Probe:
 
 
 _GZIP = (("Accept-Encoding", "gzip"),)
+_OF_PHP = (
+    Probe("PORT", "php.example", "/"),
+    Probe("PORT", "php.example", "/index.php?x=1"),
+    Probe("PORT", "php.example", "/nice/address?y=2"),
+    Probe("PORT", "php.example", "/style.css"),
+    Probe("PORT", "php.example", "/.hidden"),
+    Probe("PORT", "php.example", "/none.php"),
+)
+WITH_PHP = ("php", "prefork")
+"""The cases with a pool of php-fpm behind the server."""
 PROBES: Mapping[str, tuple[Probe, ...]] = {
     "default": (
         Probe("PORT", "any.example", "/page.html"),
@@ -101,13 +111,12 @@ PROBES: Mapping[str, tuple[Probe, ...]] = {
         Probe("PORT", "app.example", "/static/style.css"),
         Probe("PORT", "app.example", "/static/none"),
     ),
-    "php": (
-        Probe("PORT", "php.example", "/"),
-        Probe("PORT", "php.example", "/index.php?x=1"),
-        Probe("PORT", "php.example", "/nice/address?y=2"),
-        Probe("PORT", "php.example", "/style.css"),
-        Probe("PORT", "php.example", "/.hidden"),
-        Probe("PORT", "php.example", "/none.php"),
+    "php": _OF_PHP,
+    "prefork": _OF_PHP,
+    "worker": (
+        Probe("PORT", "a.example", "/page.html"),
+        Probe("PORT", "a.example", "/style.css"),
+        Probe("PORT", "a.example", "/missing"),
     ),
 }
 

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.live
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 SERVERS = ("nginx", "apache", "lighttpd", "h2o")
 CASES = [(name, case) for name in SERVERS for case in ("default", "tls", "proxy", "php")]
+CASES += [("apache", "prefork"), ("apache", "worker")]
 TUNED = {
     "nginx": {"worker_connections": 300, "multi_accept": "on", "sendfile": "off", "keepalive_requests": 77},
     "apache": {"ServerLimit": 2, "ThreadsPerChild": 20, "MaxKeepAliveRequests": 77},
@@ -88,7 +89,7 @@ def test_sites_of_a_private_instance_answer_as_in_production(name, case, open_di
         backend = running.enter_context(whole_files.application())
         words = {**ports, "DIR": open_directory, "BACKEND": backend}
         whole_files.written(open_directory, name, case, words)
-        if case == "php":
+        if case in whole_files.WITH_PHP:
             running.callback(php_pool(open_directory).stop)
         path = open_directory / target.file_name
         before = hashlib.sha256(path.read_bytes()).digest()
@@ -139,13 +140,17 @@ def test_tuned_file_serves_as_the_one_before(name, case, open_directory, ports):
         backend = running.enter_context(whole_files.application())
         words = {**ports, "DIR": open_directory, "BACKEND": backend}
         whole_files.written(open_directory, name, case, words)
-        if case == "php":
+        if case in whole_files.WITH_PHP:
             running.callback(php_pool(open_directory).stop)
         path = open_directory / target.file_name
         base = read_base(target, path, with_commands=True)
         own = own_values(target, base.expanded, len(CPUS))
         inside = {**own_values(target, base.text, len(CPUS))}
-        tuned = {knob: value for knob, value in TUNED[name].items() if inside[knob] == own[knob]}
+        tuned = {
+            knob: value
+            for knob, value in TUNED[name].items()
+            if knob in own and inside.get(knob) == own[knob]
+        }
         context = RenderContext(root="/srv", listen=("127.0.0.1:80",), server_cpus=CPUS)
 
         def answered() -> list[object]:

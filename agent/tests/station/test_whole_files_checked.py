@@ -15,7 +15,7 @@ from trimtab_agent.base_file import read_base
 from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.base import RenderContext, space_of
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.private import named_in
 
@@ -26,6 +26,7 @@ CASES = [
     for name in ("nginx", "apache", "lighttpd", "h2o")
     for case in ("default", "tls", "proxy", "php")
 ]
+CASES += [("apache", "prefork"), ("apache", "worker")]
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_file_that_is_handed_back_differs_in_the_tuned_lines_alone_and_is_accept
     own = own_values(target, file.expanded, 1)
     tuned = {
         knob.name: value + 1
-        for knob in target.space().free
+        for knob in space_of(target, own, 1).free
         if isinstance(value := own[knob.name], int)
         and not isinstance(value, bool)
         and knob.name != "server.max-worker"
@@ -72,7 +73,8 @@ def test_file_that_is_handed_back_differs_in_the_tuned_lines_alone_and_is_accept
     changed = target.changed(file.sources.marked, {**own, **tuned}, tuple(tuned), context)
     parts = file.sources.apart(changed)
     # Limits of Apache's that go with what was tuned.
-    names = {*tuned, "ThreadLimit", "MaxRequestWorkers", "StartServers", "MaxSpareThreads"}
+    names = {*tuned, "ThreadLimit", "MaxRequestWorkers", "StartServers", "MaxSpareThreads", "MaxSpareServers"}
+    names |= {"MaxClients"} if "MaxClients" in file.expanded else set()
     for path, text in file.sources.files:
         for line in difflib.ndiff(text.splitlines(), parts[path].splitlines()):
             if line[:2] in ("- ", "+ ") and line[2:].strip():

@@ -249,6 +249,56 @@ def test_users_own_file_is_taken_as_it_is(tmp_path):
     assert plan.space.default()["MaxRequestWorkers"] == 400
 
 
+def apache_file(tmp_path, mpm, text=""):
+    """The path of a file for Apache with that MPM."""
+    own = tmp_path / f"{mpm}.conf"
+    own.write_text(f"Listen 80\nLoadModule mpm_{mpm}_module modules/mod_mpm_{mpm}.so\n{text}")
+    return str(own)
+
+
+def test_own_file_is_tuned_for_the_mpm_that_it_is_written_for(tmp_path):
+    """It has the knobs of that, begins at the file's values, and no other can be asked for."""
+    own = apache_file(tmp_path, "prefork", "MaxRequestWorkers 150\n")
+    space = check(RunSpec(target="apache", base=own)).space
+    assert {knob.name for knob in space.free} == {"MaxRequestWorkers", "ListenBacklog", "EnableSendfile"}
+    assert space.default()["MaxRequestWorkers"] == 150
+    assert space.fixed["mpm"] == "prefork"
+    with pytest.raises(SpecError, match="mpm = 'event': your file is for prefork, and stays so") as refusal:
+        check(RunSpec(target="apache", base=own, knobs={"mpm": KnobSpec(fixed="event")}))
+    assert refusal.value.field == "knobs.mpm"
+    with pytest.raises(SpecError, match="ThreadsPerChild: no such knob"):
+        check(RunSpec(target="apache", base=own, knobs={"ThreadsPerChild": KnobSpec(fixed=5)}))
+    worker = check(RunSpec(target="apache", base=apache_file(tmp_path, "worker"))).space
+    assert {knob.name for knob in worker.free} == {"ServerLimit", "ThreadsPerChild", "EnableSendfile"}
+
+
+def test_another_mpm_may_be_asked_for_without_a_file():
+    """Event is what Debian has."""
+    asked = check(RunSpec(target="apache", knobs={"mpm": KnobSpec(fixed="prefork")})).space
+    assert asked.default()["mpm"] == "prefork"
+    assert check(RunSpec(target="apache")).space.default()["mpm"] == "event"
+    with pytest.raises(SpecError, match="'itk': expected one of event, worker, prefork") as refusal:
+        check(RunSpec(target="apache", knobs={"mpm": KnobSpec(fixed="itk")}))
+    assert refusal.value.field == "knobs.mpm"
+
+
+def test_http2_is_refused_to_prefork_which_does_not_speak_it(tmp_path):
+    """mod_http2 turns it off there; php behind the server is served."""
+    own = apache_file(tmp_path, "prefork")
+    with pytest.raises(SpecError, match="apache does not with mpm = prefork") as refusal:
+        check(RunSpec(target="apache", base=own, workload="specweb99-h2"))
+    assert refusal.value.field == "workload"
+    assert check(RunSpec(target="apache", base=own, workload="php")).space.default()["mpm"] == "prefork"
+
+
+def test_files_for_different_mpms_are_not_compared(tmp_path):
+    """They have other knobs, so one cannot be told in terms of the other."""
+    files = {"base": apache_file(tmp_path, "prefork"), "new_base": apache_file(tmp_path, "event")}
+    with pytest.raises(SpecError, match="is for mpm = event, and the old one for mpm = prefork") as refusal:
+        check(RunSpec(preset="compare", target="apache", **files))
+    assert refusal.value.field == "new_base"
+
+
 def own_file_with_a_user(tmp_path, architecture):
     """The path of a file for trimtab-httpd."""
     own = tmp_path / "httpd.ini"

@@ -14,6 +14,7 @@ from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.equivalents import equivalents_of
 from trimtab_tuner.understanding.analysis import Analysis, analyse
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of
@@ -109,7 +110,7 @@ def evidence_of(run: records.Run, space: Space, best: Trial, trials: tuple[Trial
     """What rules look at: these trials of a run, of which `best` is the one in question (`ascending`)."""
     return RunEvidence(
         space=space,
-        equivalents=TARGETS[run.target].equivalents,
+        equivalents=equivalents_of(TARGETS[run.target].equivalents, space.default()),
         best=best,
         trials=trials,
         clients=clients_of(run.workload_parameters),

@@ -10,7 +10,7 @@ from trimtab_trials.configuration import configuration_hash
 from trimtab_tuner.exports import server_file
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.base import RenderContext, space_of
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.sources import recorded_sources
 
@@ -39,7 +39,7 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
         prefix=f"/var/lib/{target.program}",
         error_log=f"/var/log/{target.program}/error.log",
     )
-    default = target.space(cpus=len(cpus)).default()
+    default = space_of(target, configuration, len(cpus)).default()
     against_default = _diff(
         target.render(default, context), target.render(configuration, context), "default", target.file_name
     )

@@ -237,6 +237,8 @@ def _architectures(
 ) -> list[ArchitectureBest]:
     best: dict[str, Trial] = {}
     knob = Space.model_validate(run.space).of_role(Role.ARCHITECTURE)
+    if knob is not None and knob.count == 1:
+        knob = None  # nothing to tell apart
     for trial in trials:
         if trial.score is None or trial.purpose is not TrialPurpose.SEARCH:
             continue

@@ -24,6 +24,8 @@ from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import space_of
+from trimtab_tuner.targets.equivalents import equivalents_of
 
 from trimtab_agent.simulated.scenario import Scenario
 from trimtab_agent.station.requirements import for_workload
@@ -116,7 +118,8 @@ class SimulatedServer:
     @cached_property
     def _space(self) -> Space:
         target = TARGETS[self.job.target]
-        return for_workload(target.space(cpus=len(self.cpus)), target, self.job.workload.definition)
+        space = space_of(target, self.job.configuration, len(self.cpus))
+        return for_workload(space, target, self.job.workload.definition)
 
     @cached_property
     def _gained(self) -> float:
@@ -160,7 +163,8 @@ class SimulatedServer:
     def _connections(self, configuration: Configuration) -> float:
         """Over all workers, as the server counts them."""
         whole = {**self._space.default(), **configuration}
-        return float(TARGETS[self.job.target].equivalents[Role.CONNECTIONS].read(whole))
+        meanings = equivalents_of(TARGETS[self.job.target].equivalents, whole)
+        return float(meanings[Role.CONNECTIONS].read(whole))
 
     def _connections_rps(self, configuration: Configuration) -> float:
         default = self._space.default()

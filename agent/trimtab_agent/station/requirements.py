@@ -8,6 +8,7 @@ from trimtab_tuner.judging.limits import parse_limit
 from trimtab_tuner.judging.score import parse_objective
 from trimtab_tuner.judging.second_objective import needs_limit
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.access_logs import with_logs
@@ -134,7 +135,7 @@ def refuse_conditions(workload: Definition) -> None:
 
 def for_workload(space: Space, target: Target, workload: Definition) -> Space:
     """The space with the knobs that there are for this workload alone: of proxying, of what stands behind the
-    server, of TLS, of HTTP/2.
+    server, of TLS, of HTTP/2. Raises SpecError where the space's architecture does not speak that.
     """
     if workload.proxies:
         space = with_proxying(space, target.proxy_knobs, target.proxy_free)
@@ -143,6 +144,13 @@ def for_workload(space: Space, target: Target, workload: Definition) -> Space:
     if workload.tls is not None:
         space = with_tls(space, target.tls_knobs)
     if workload.http2 is not None and target.http2 is not None:
+        knob = space.of_role(Role.ARCHITECTURE)
+        if knob is not None and knob.default in target.http2.not_with:
+            raise SpecError(
+                "workload",
+                f"workload = {workload.name!r}: its visitors speak HTTP/2, and {target.name} does not with "
+                f"{knob.name} = {knob.default}; expected a workload without [http2]",
+            )
         space = with_http2(space, target.http2)
     return space
 
@@ -199,10 +207,10 @@ def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJo
     refuse_unanswerable(target, job.workload.definition)
     refuse_conditions(job.workload.definition)
     try:
-        space = space_of(target, job.configuration, cpus)
         # Nothing is fixed for a job; the user's own values count as defaults, which may be unusual.
-        defaults = space.default() if job.base is None else own_values(target, job.base, cpus)
-        space = for_workload(space.with_defaults(defaults), target, job.workload.definition)
+        own_file = {} if job.base is None else own_values(target, job.base, cpus)
+        space = space_of(target, {**own_file, **job.configuration}, cpus).with_defaults(own_file)
+        space = for_workload(space, target, job.workload.definition)
         if job.base is not None:
             _refuse_told(target, job.base)
             own = {**own_tls(target, job.base), **own_proxying(target, job.base)}

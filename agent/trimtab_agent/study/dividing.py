@@ -8,7 +8,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 from trimtab_tuner.space import Space
-from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.base import Target, space_of
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.telling.capacity import capacity_of
 
@@ -68,7 +68,9 @@ def following_cpus(
     """
 
     def said(cpus: int) -> Configuration:
-        return target.space(cpus=cpus).default() if base is None else own_values(target, base, cpus)
+        if base is not None:
+            return own_values(target, base, cpus)
+        return space_of(target, space.default(), cpus).default()
 
     was, now, default = said(before), said(after), space.default()
     changed = {

@@ -17,6 +17,7 @@ from trimtab_tuner.judging.score import Objective, parse_objective
 from trimtab_tuner.judging.second_objective import check_pair, needs_limit
 from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -217,17 +218,16 @@ def check(
         raise SpecError(f"settings.{error.setting}", str(error)) from error
     _known("strategy", settings.strategy, STRATEGIES)
     _check_ladder(spec, settings, definition)
-    try:
-        # The architecture decides which knobs are free, so it is looked at before the others.
-        fixed = {name: knob.fixed for name, knob in spec.knobs.items() if knob.fixed is not None}
-        space = space_of(target, {**spec.defaults, **fixed}, cpus)
-    except RenderError as error:
-        raise SpecError("knobs.architecture", str(error)) from error
-    space = _with_defaults(space, spec)
+    if spec.defaults and spec.base is not None:
+        raise SpecError(
+            "defaults", "defaults: the configuration file sets them already; expected either file or defaults"
+        )
     base = None if spec.base is None else read_base(target, Path(spec.base), with_commands=True)
+    own: Configuration = {}
     if base is not None:
         refuse_told(target, base)
-        space = space.with_defaults(_measurable(target, base, cpus))
+        own = _measurable(target, base, cpus)
+    space = _with_defaults(_of_architecture(spec, target, own, cpus), spec).with_defaults(own)
     if spec.upstreams and base is not None:
         definition = own_upstream.with_own_upstreams(definition, spec.upstreams, target, base)
     space = for_workload(space, target, definition)
@@ -370,12 +370,31 @@ def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) 
         )
 
 
+def _of_architecture(spec: RunSpec, target: Target, own: Configuration, cpus: int) -> Space:
+    """The space of the architecture that is asked for, else of that of the user's `own` file.
+
+    It decides which knobs there are, and which are free. Refuses one that the file cannot have.
+    """
+    fixed = {name: knob.fixed for name, knob in spec.knobs.items() if knob.fixed is not None}
+    knob = target.space(cpus=cpus).of_role(Role.ARCHITECTURE)
+    if knob is None:
+        return target.space(cpus=cpus)
+    try:
+        space = space_of(target, {**spec.defaults, **own, **fixed}, cpus)
+    except RenderError as error:
+        raise SpecError(f"knobs.{knob.name}", str(error)) from error
+    knob = space.knob(knob.name)
+    if own and not knob.contains(own[knob.name]):
+        raise SpecError(
+            f"knobs.{knob.name}",
+            f"{knob.name} = {fixed[knob.name]!r}: your file is for {own[knob.name]}, and stays so; expected "
+            "that, or another file",
+        )
+    return space
+
+
 def _with_defaults(space: Space, spec: RunSpec) -> Space:
     """The space with the defaults that the specification gives; refuses values that the knobs cannot have."""
-    if spec.defaults and spec.base is not None:
-        raise SpecError(
-            "defaults", "defaults: the configuration file sets them already; expected either file or defaults"
-        )
     for name, value in spec.defaults.items():
         try:
             space.knob(name).check(value)
@@ -449,7 +468,14 @@ def _of_two_files(
         )
     new = read_base(target, Path(spec.new_base), with_commands=True)
     refuse_told(target, new)
-    _measurable(target, new, cpus)
+    own, of_architecture = _measurable(target, new, cpus), space.of_role(Role.ARCHITECTURE)
+    if of_architecture is not None and not of_architecture.contains(own[of_architecture.name]):
+        name = of_architecture.name
+        raise SpecError(
+            "new_base",
+            f"{new.path} is for {name} = {own[name]}, and the old one for {name} = "
+            f"{of_architecture.default}: they have other knobs; expected two files for the same",
+        )
     _begun_with(space, target, new)  # for what they refuse
     return space_of_two(space), new
 

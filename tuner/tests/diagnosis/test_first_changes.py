@@ -8,6 +8,7 @@ from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.first_changes import first_changes
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.equivalents import equivalents_of
 
 SERVERS = [name for name, target in TARGETS.items() if target.protocol == "http"]
 CONNECTIONS = {
@@ -93,6 +94,19 @@ def test_server_that_closes_connections_to_make_room_gets_more_though_its_cpus_a
     connections = TARGETS[server].equivalents["connections"]
     before, after = (connections.read(each) for each in (evidence.space.default(), first.configuration))
     assert after > 1.5 * before
+
+
+def test_connections_of_prefork_are_its_processes():
+    """It has more of those, and no other architecture is proposed to who has the choice of one."""
+    apache = TARGETS["apache"]
+    space = apache.space("prefork", cpus=2)
+    meanings = equivalents_of(apache.equivalents, space.default())
+    evidence = replace(climb("apache", *LIMITED, space=space), equivalents=meanings)
+    (first,) = first_changes(evidence)
+    assert list(first.changed) == ["MaxRequestWorkers"]
+    assert first.changed["MaxRequestWorkers"] > 256
+    assert evidence.architecture is None
+    assert climb("core", *LIMITED).architecture == "architecture"
 
 
 def test_connections_closed_to_make_room_tell_although_most_requests_are_answered():

@@ -112,7 +112,7 @@ def test_every_setting_is_commented_with_value_scope_and_effect(name):
     made = order(name)
     text = joined(exported(made)[made.target.program].text)
     # Knobs that are not written for this configuration: what a newer server only knows, an unused pool.
-    unwritten = {"tcp-reuseport", "file.io_uring", "ListenCoresBucketsRatio", "thread_pool_threads"}
+    unwritten = {"tcp-reuseport", "file.io_uring", "ListenCoresBucketsRatio", "thread_pool_threads", "mpm"}
     left_to_mariadb = {"back_log", "thread_cache_size"}
     for knob in made.space.knobs:
         if knob.name in unwritten | left_to_mariadb | {"worker_cpu_affinity"}:

@@ -94,7 +94,7 @@ def exported(name: str, *, base: str, tuned_all: bool = True, backend: str = "")
     if base:
         own = {**own_values(target, base, 2), **own_tls(target, base), **own_proxying(target, base)}
         default |= {knob: value for knob, value in own.items() if knob in default}
-    kept = {*REPLICA_KNOBS, KEY.name, "architecture", "copy_of"}
+    kept = {*REPLICA_KNOBS, KEY.name, "architecture", "copy_of", "mpm"}
     tuned = {
         knob.name: other_value(knob, default[knob.name])
         for knob in space.knobs

@@ -41,6 +41,14 @@ def test_every_knob_is_documented_as_it_is(name):
     check(rows_of(name), knobs, free)
 
 
+def test_every_knob_of_apache_with_prefork_is_documented_as_it_is():
+    """It has others than with event, whose own are documented with the server."""
+    space = TARGETS["apache"].space("prefork")
+    free = {knob.name for knob in space.free}
+    knobs = [knob for knob in space.knobs if knob.name not in REPLICA_KNOBS]
+    check(rows_of("apache with prefork"), knobs, free)
+
+
 def check(rows, knobs, free):
     """A row for each, in their order."""
     for row, knob in zip(rows, knobs, strict=True):

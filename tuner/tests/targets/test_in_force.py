@@ -10,6 +10,10 @@ APACHE = (
     f"[Fri Nov 27 09:00:00 2026] [warn] [pid 7] {CORRECTED}, decreasing to 100. To increase, please "
     "see the ServerLimit directive.\nAH00558: could not determine the server's name\n"
 )
+OF_PREFORK = (
+    "AH00181: WARNING: MaxRequestWorkers of 300 exceeds ServerLimit value of 100 servers, decreasing "
+    "MaxRequestWorkers to 100"
+)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,13 @@ def test_the_limit_that_a_file_sets_is_read(target, text, asked):
             1024,
             APACHE,
             (f"{CORRECTED}, decreasing to 100",),
+        ),
+        (
+            "apache",
+            "",
+            1024,
+            f"[Fri Nov 27 09:00:00 2026] [core:warn] [pid 7] {OF_PREFORK}. To increase, please see the\n",
+            (OF_PREFORK,),
         ),
     ],
 )

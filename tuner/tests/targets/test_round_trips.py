@@ -109,9 +109,13 @@ def test_expert_advice_lies_in_the_space(name, cpus):
         (
             "apache",
             "<IfModule mpm_event.c>\n  threadsperchild  30\n</IfModule>",
-            {"ThreadsPerChild": 30},
+            {"mpm": "event", "ThreadsPerChild": 30},
         ),
-        ("apache", "<IfModule mpm_worker_module>\nThreadsPerChild 30\n</IfModule>", {}),
+        (
+            "apache",
+            "LoadModule mpm_event_module m.so\n<IfModule mpm_worker_module>\nThreadsPerChild 30\n</IfModule>",
+            {"mpm": "event"},
+        ),
         (
             "apache",
             "<VirtualHost *>\nKeepAliveTimeout 9\n</VirtualHost>\nKeepAliveTimeout 8",

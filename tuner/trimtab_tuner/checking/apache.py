@@ -1,14 +1,12 @@
 """Rules about Apache's processes: numbers that Apache corrects by itself, which only its log tells."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from trimtab_tuner.checking.contradiction import Contradiction, contradiction
 from trimtab_tuner.checking.machine import Machine
 from trimtab_tuner.checking.statements import ServerFile, Statement
-from trimtab_tuner.targets.servers.apache import syntax
+from trimtab_tuner.targets.servers.apache.mpm import for_others, in_force
 
-_MPM = re.compile(r"mpm_(prefork|worker|event)_module")
 _SAID = "Apache HTTP Server, mpm_common: ServerLimit, ThreadLimit, MaxRequestWorkers"
 # ServerLimit, ThreadsPerChild, ThreadLimit, MaxRequestWorkers without a word of them.
 _DEFAULTS: Mapping[str, tuple[int, int, int, int]] = {
@@ -22,7 +20,7 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     """More workers than processes times threads, more processes at the start than there may be, and so on."""
     if file.target.name != "apache":
         return
-    mpm = _mpm(file)
+    mpm = in_force(file.statements)
     limit, threads, most_threads, most = _DEFAULTS[mpm]
     told = _told(file, mpm)
     servers = _number(told.get("serverlimit"), limit)
@@ -75,20 +73,11 @@ def _corrected(at: Statement | None, what: str, limit: str, value: int, wanted: 
     )
 
 
-def _mpm(file: ServerFile) -> str:
-    """The processing module that is loaded; event, which Debian has, where the file names none."""
-    for loaded in file.named("loadmodule"):
-        if (found := _MPM.fullmatch(loaded.first)) is not None:
-            return found[1]
-    return "event"
-
-
 def _told(file: ServerFile, mpm: str) -> dict[str, Statement]:
     """What is said of processes, without what stands in sections for another module."""
     found = {}
     for statement in file.statements:
-        sections = (block.first for block in statement.around if block.name == "ifmodule")
-        if not any(syntax.for_another_mpm(module, mpm) for module in sections):
+        if not for_others(statement.modules, mpm):
             found[statement.name] = statement
     return found
 

@@ -39,6 +39,11 @@ class Statement:
         return self.arguments[0] if self.arguments else ""
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        """What the sections <IfModule> around it ask for, in a file of Apache."""
+        return tuple(block.first for block in self.around if block.name == "ifmodule")
+
+    @property
     def number(self) -> int | None:
         """The first argument as a whole number; None where it is none."""
         return int(self.first) if self.first.isdecimal() else None

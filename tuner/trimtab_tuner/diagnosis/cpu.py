@@ -267,7 +267,7 @@ def _against_locks(run: RunEvidence) -> str:
 
 
 def _against_switches(run: RunEvidence) -> str:
-    fewer, architecture = run.called("Use fewer workers", Role.WORKERS), run.knob_of(Role.ARCHITECTURE)
+    fewer, architecture = run.called("Use fewer workers", Role.WORKERS), run.architecture
     if architecture is None:
         return f"{fewer}."
     return f"{fewer}, or an event-driven {architecture} with several connections per thread."

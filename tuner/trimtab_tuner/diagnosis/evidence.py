@@ -140,6 +140,12 @@ class RunEvidence:
         near = replace(self.best, measurements=tuple(m for m in rates if m.rate_rps <= most))
         return replace(self, best=near, trials=(near,))
 
+    @property
+    def architecture(self) -> str | None:
+        """What the server calls the knob of its architecture; None where there is no choice of several."""
+        knob = self.space.of_role(Role.ARCHITECTURE)
+        return None if knob is None or knob.count < 2 else knob.name
+
     def called(self, words: str, *roles: Role) -> str:
         """The words with the name of the server's knob behind them, if it has one of the first of these
         roles.

@@ -135,8 +135,9 @@ def swapping(run: RunEvidence) -> Finding | None:
 
 
 def _or_share_tables(run: RunEvidence) -> str:
-    architecture = run.knob_of(Role.ARCHITECTURE)
-    return "" if architecture is None else f", or use an {architecture} whose workers share their tables"
+    return (
+        "" if run.architecture is None else f", or use an {run.architecture} whose workers share their tables"
+    )
 
 
 def _cache_mib(rate: Measurement) -> float | None:

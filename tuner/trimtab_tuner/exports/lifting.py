@@ -3,12 +3,13 @@
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.roles import Role
-from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, Target
+from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, Target, space_of
+from trimtab_tuner.targets.equivalents import equivalents_of
 from trimtab_tuner.targets.pauses import DESCRIPTORS_EACH, MEMORY_SHARE, Pauses, Room
 from trimtab_tuner.targets.placement import replicas_of
 
@@ -77,14 +78,18 @@ def lift(
     limit nothing; what was measured is never made less. `workers` is the number of them that the files have,
     for all CPUs: there must be room for them all.
     """
-    knob = target.space(cpus=cpus).of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
+    knob = space_of(target, configuration, cpus).of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
     if knob is None or not isinstance(measured := configuration.get(knob.name), int):
         return None
+    own_bytes = round(knob.resource_weight * 1024)
+    if own_bytes > room.connection_bytes:  # a process for each, whose memory does not grow as clients come
+        room = replace(room, connection_bytes=own_bytes, measured=False)
 
     def total(value: Value, workers: Configuration | None = None) -> int:
         """Connections over all workers and replicas."""
         own = {**configuration, **(workers or {}), knob.name: value}
-        return target.equivalents[Role.CONNECTIONS].read(own) * replicas_of(configuration)
+        meaning = equivalents_of(target.equivalents, own)[Role.CONNECTIONS]
+        return meaning.read(own) * replicas_of(configuration)
 
     before = total(measured)
     wanted = math.ceil(before * min(pauses.factor, max(1.0, pauses.most_open / before)))

@@ -9,7 +9,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.exports.lifting import Lifted, lift
 from trimtab_tuner.exports.scaling import Scaled, scale
 from trimtab_tuner.space import Space
-from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target, space_of
 from trimtab_tuner.targets.placement import replicas_of
 from trimtab_tuner.targets.sources import Sources
 
@@ -80,7 +80,7 @@ class ExportOrder:
     def _is_the_users(self, lifted: Lifted) -> bool:
         if self.base is not None:
             return lifted.knob not in self.changed
-        default = self.target.space(cpus=self.cpus).default()[lifted.knob]
+        default = space_of(self.target, self.configuration, self.cpus).default()[lifted.knob]
         return self.space.fixed.get(lifted.knob, default) != default
 
     @property

@@ -14,7 +14,7 @@ from trimtab_trials.configuration import Configuration, Value
 from trimtab_tuner.certainty.setting_effects import SettingEffect
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.base import Target, space_of
 from trimtab_tuner.targets.editing import own_values
 
 
@@ -71,7 +71,7 @@ def scale(
 
     `base` is the text of a user's own file, in which a setting that stays is left alone.
     """
-    knob = target.space(cpus=cpus).of_role(Role.WORKERS)
+    knob = space_of(target, configuration, cpus).of_role(Role.WORKERS)
     if knob is None or not isinstance(measured := configuration.get(knob.name), int):
         return None
     if not 0 < server_cpus < cpus:
@@ -79,8 +79,9 @@ def scale(
 
     def said(number: int) -> Value:
         """What the default is on so many CPUs."""
-        values = target.space(cpus=number).default() if base is None else own_values(target, base, number)
-        return values[knob.name]
+        if base is None:
+            return space_of(target, configuration, number).default()[knob.name]
+        return own_values(target, base, number)[knob.name]
 
     follows = said(server_cpus) != said(cpus) and default.get(knob.name) == said(server_cpus)
     same = measured == default.get(knob.name)

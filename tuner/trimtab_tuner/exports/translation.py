@@ -14,6 +14,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.common_knobs import with_proxying
+from trimtab_tuner.targets.equivalents import equivalents_of
 from trimtab_tuner.targets.http2 import speaks_http2, with_http2
 from trimtab_tuner.targets.kernel import NAMES
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
@@ -40,7 +41,7 @@ class Translation:
 
 def translate(source: Target, configuration: Configuration, target: Target, cpus: int) -> Translation:
     """The configuration of `source` as one of `target`; what has no equivalent keeps the default there."""
-    read, written = source.equivalents, target.equivalents
+    read, written = equivalents_of(source.equivalents, configuration), target.equivalents
     meanings = {role: equivalent.read(configuration) for role, equivalent in read.items()}
     space = space_as_of(source, configuration, target, cpus)
     result = space.default()

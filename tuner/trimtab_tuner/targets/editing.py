@@ -8,7 +8,7 @@ from collections.abc import Collection
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets.assignments import ending_as_in
-from trimtab_tuner.targets.base import Excerpt, Target
+from trimtab_tuner.targets.base import Excerpt, Target, space_of
 from trimtab_tuner.targets.tls import KEY
 
 Edit = tuple[int, int, str]
@@ -38,8 +38,14 @@ def single_lines(text: str, knobs: Collection[str]) -> Excerpt:
 
 
 def own_values(target: Target, text: str, cpus: int) -> Configuration:
-    """What a file makes of every knob: its own value, or what the server does without being told."""
-    return {**target.space(cpus=cpus).default(), **target.parse(text, cpus)}
+    """What a file makes of every knob: its own value, or what the server does without being told.
+
+    Raises RenderError for a file that cannot be understood.
+    """
+    own = target.parse(text, cpus)
+    unset, of_architecture = target.space(cpus=cpus).default(), space_of(target, own, cpus).default()
+    # One with the same knobs only begins a search at other values; the server itself does the same.
+    return {**(unset if unset.keys() == of_architecture.keys() else of_architecture), **own}
 
 
 def own_tls(target: Target, text: str) -> Configuration:

@@ -23,7 +23,8 @@ class Equivalent:
     """The knob that expresses what `role` means.
 
     `read` makes the meaning from the configuration, `write` the knob's value from all meanings; `lossy` says
-    what is lost for a value that the server cannot express, or nothing.
+    what is lost for a value that the server cannot express, or nothing. It is for configurations that have
+    the knob, and the one named `beside`; `otherwise` is for others, as of an architecture with other knobs.
     """
 
     role: Role
@@ -31,11 +32,27 @@ class Equivalent:
     read: Callable[[Configuration], int]
     write: Callable[[Meanings], Value]
     lossy: Callable[[Meanings], str] = field(default=lambda _: "")
+    beside: str = ""
+    otherwise: "Equivalent | None" = None
+
+    def of(self, configuration: Configuration) -> "Equivalent | None":
+        """The one for such a configuration; None where none of its knobs has the role."""
+        if self.knob in configuration and (not self.beside or self.beside in configuration):
+            return self
+        return None if self.otherwise is None else self.otherwise.of(configuration)
 
 
 def by_role(*equivalents: Equivalent) -> Mapping[Role, Equivalent]:
     """A server's table."""
     return {equivalent.role: equivalent for equivalent in equivalents}
+
+
+def equivalents_of(
+    table: Mapping[Role, Equivalent], configuration: Configuration
+) -> Mapping[Role, Equivalent]:
+    """What a server's table says of such a configuration."""
+    found = {role: each.of(configuration) for role, each in table.items()}
+    return {role: each for role, each in found.items() if each is not None}
 
 
 def plain(role: Role, knob: str) -> Equivalent:

@@ -24,11 +24,12 @@ class Http2:
     """HTTP/2 in a server, with its `knobs`.
 
     Over TLS it is agreed upon in the handshake. `plain`: it is spoken without TLS too, on the same address as
-    HTTP/1.
+    HTTP/1. The architectures `not_with` do not speak it.
     """
 
     knobs: tuple[Knob, ...] = ()
     plain: bool = True
+    not_with: tuple[str, ...] = ()
 
     @property
     def all_knobs(self) -> tuple[Knob, ...]:

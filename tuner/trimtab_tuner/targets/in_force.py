@@ -16,7 +16,7 @@ _LIMITS = {
 # As nginx, Apache, lighttpd and h2o word it when they start.
 _SAYS = re.compile(
     r"\d+ worker_connections exceed open file resource limit: \d+|"
-    r"AH\d+: WARNING: [^\n]*?(?:decreasing|increasing) (?:it )?to [^.\n]*|"
+    r"AH\d+: WARNING: [^\n]*?(?:decreasing|increasing) (?:\w+ )?to [^.\n]*|"
     r"can't have more connections than fds/2[^\n]*|"
     r"\[WARNING\] failed to raise [^\n]*"
 )

@@ -12,7 +12,7 @@ from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.base import RenderError, Target, space_of
 from trimtab_tuner.targets.kernel import with_kernel, worth_freeing
 from trimtab_tuner.targets.kinds import other_kind
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
@@ -121,7 +121,7 @@ def read_values(name: str, body: ConfigurationText, context: ContextDep) -> Conf
         values = target.parse(body.text, cpus)
     except RenderError as error:
         raise SpecError("text", str(error)) from error
-    return ConfigurationValues(values=values, told=of_text(target, body.text, target.space(cpus=cpus)))
+    return ConfigurationValues(values=values, told=of_text(target, body.text, space_of(target, values, cpus)))
 
 
 @router.post("/targets/{name}/files", status_code=201)

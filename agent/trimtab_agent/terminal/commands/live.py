@@ -16,6 +16,7 @@ from trimtab_db import Repository
 from trimtab_db.records import LiveDecision, LiveMode, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live.accept_limit_policy import Second as LimitedSecond
 from trimtab_tuner.live.replicas_policy import ReplicasPolicy, Second
+from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.wording import counted, in_percent
 
 from trimtab_agent.errors import HostError, SpecError
@@ -379,7 +380,7 @@ def _print_server(console: Console, server: RunningServer) -> None:
     table = Table(title=f"What {server.file} sets, and what can be tuned", title_justify="left")
     for heading in ("knob", "value", "otherwise", "what it is"):
         table.add_column(heading, overflow="fold")
-    space = server.target.space(cpus=len(process_layout().server))
+    space = space_of(server.target, values, len(process_layout().server))
     for knob in space.knobs:
         set_here = knob.name in values
         cells = (knob.name, str(values[knob.name]) if set_here else "", str(knob.default), knob.help)

@@ -1,4 +1,4 @@
-"""The target `apache`: Apache httpd 2.4 with the event MPM. Its knobs are in `knobs.py`, a file made from
+"""The target `apache`: Apache httpd 2.4. Its knobs are in `knobs.py`, by its MPM (`mpm.py`), a file made from
 them in `rendering.py`, a user's file in `editing.py`, a second server beside production in `beside.py`.
 """
 
@@ -16,6 +16,7 @@ from trimtab_tuner.targets.base import (
     About,
     Demands,
     RenderContext,
+    RenderError,
     no_comment,
     nothing_refused,
 )
@@ -23,6 +24,7 @@ from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constrain
 from trimtab_tuner.targets.servers.apache import (
     editing,
     levels,
+    mpm,
     private,
     proxying,
     rendering,
@@ -39,19 +41,21 @@ from trimtab_tuner.targets.servers.apache.knobs import (
     PROXY_FREE,
     PROXY_KNOBS,
     TLS_KNOBS,
+    connections_of_thread,
+    mpm_knob,
     processes,
     request_workers,
+    threads_each,
 )
 
 UNSET_REQUEST_WORKERS = 400  # Apache's own: 16 processes of 25 threads, whatever those are set to (event.c)
-_NAMES = {knob.name.lower(): knob for knob in KNOBS}
 
 
 class ApacheTarget:
-    """Apache httpd with the event MPM as a target."""
+    """Apache httpd as a target: with the event MPM, or that of a user's own file."""
 
     name = "apache"
-    help = "Apache httpd 2.4 with the event MPM, of Debian's package apache2-bin."
+    help = "Apache httpd 2.4, of Debian's package apache2-bin: with the event MPM, or your own file's."
     protocol: ProtocolName = "http"
     program = "apache2"
     file_name = "apache2.conf"
@@ -83,14 +87,19 @@ class ApacheTarget:
         "affinity": 'for p in $(pgrep apache2); do taskset -acp "$p"; done',
     }
 
-    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
-        """Processes, threads, asynchronous connections and sendfile are free."""
-        knobs = (*KNOBS, AFFINITY, *replica_knobs(cpus))
+    def space(self, architecture: str = mpm.EVENT, cpus: int = 1) -> Space:
+        """The knobs of an MPM: processes, threads, asynchronous connections, as far as it has them, and
+        sendfile are free. Raises RenderError for an MPM that is not tuned.
+        """
+        if architecture not in mpm.MPMS:
+            raise RenderError(f"{mpm.NAME} {architecture!r}: expected one of {', '.join(mpm.MPMS)}")
+        knobs = (mpm_knob(architecture), *KNOBS[architecture], AFFINITY, *replica_knobs(cpus))
+        of_threads = AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild"))
         return Space(
             knobs=knobs,
-            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            fixed={k.name: k.default for k in knobs if k.name not in FREE[architecture]},
             constraints=(
-                AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild")),
+                *(() if architecture == mpm.PREFORK else (of_threads,)),
                 *replica_constraints("affinity"),
             ),
         )
@@ -116,14 +125,17 @@ class ApacheTarget:
         return rendering.surroundings(configuration, context) + "\n" + lines + upstream + certificate
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs set outside of virtual hosts and directories, or in all of those alike, but not those of
-        TLS and HTTP/2.
+        """The MPM, if the file names one, and its knobs set outside of virtual hosts and directories, or in
+        all of those alike, but not those of TLS and HTTP/2.
         """
-        found: Configuration = {}
-        deeper = levels.in_sites(list(syntax.walk(text)))
-        of_sites = {name: said[-1].words[0].text for name, said in deeper.items()}
-        for name, value in {**last_values(rendering.assignments(text)), **of_sites}.items():
-            knob = _NAMES.get(name.lower())
+        lines = list(syntax.walk(text))
+        loaded = mpm.in_force(lines)
+        knobs = {knob.name.lower(): knob for knob in KNOBS[loaded]}
+        found: Configuration = {mpm.NAME: loaded} if mpm.named(lines) else {}
+        said = last_values(rendering.assignments(text, loaded))
+        of_sites = {name: said[-1].words[0].text for name, said in levels.in_sites(lines).items()}
+        for name, value in {**said, **of_sites}.items():
+            knob = knobs.get(rendering.directive(name))
             if knob is None:
                 continue
             words = value.strip('"')
@@ -133,11 +145,9 @@ class ApacheTarget:
                 found[knob.name] = values.seconds(knob.name, words)
             else:
                 found[knob.name] = values.integer(knob.name, words)
-        if "MaxRequestWorkers" not in found and {"ServerLimit", "ThreadsPerChild"} & found.keys():
-            unset = {**self.space().default(), **found}
-            if request_workers(unset) > UNSET_REQUEST_WORKERS:
-                found["MaxRequestWorkers"] = UNSET_REQUEST_WORKERS
-        return values.within(KNOBS, found)
+        limits = {name.lower(): value for name, value in said.items()}
+        found |= _workers_in_force(found, loaded, limits.get("serverlimit", ""))
+        return values.within((mpm_knob(loaded), *KNOBS[loaded]), found)
 
     parse_tls = staticmethod(editing.parse_tls)
     parse_proxy = staticmethod(proxying.parse)
@@ -160,8 +170,7 @@ class ApacheTarget:
 
         A connection whose file is written on without a thread keeps it open.
         """
-        threads = int(configuration["ThreadsPerChild"])
-        connections = threads * (1 + int(configuration["AsyncRequestWorkerFactor"]))
+        connections = threads_each(configuration) * connections_of_thread(configuration)
         descriptors = 2 * connections + DESCRIPTOR_RESERVE
         return Demands(descriptors, connections, connections, int(configuration["ListenBacklog"]))
 
@@ -189,12 +198,27 @@ class ApacheTarget:
             return {
                 "requests": float(said["Total Accesses"]),
                 "bytes_sent": float(said["Total kBytes"]) * 1024,
-                "connections_open": float(said["ConnsTotal"]),
+                # Only event counts them; with the others each has a worker for itself.
+                "connections_open": float(said.get("ConnsTotal", said["BusyWorkers"])),
                 "workers_busy": float(said["BusyWorkers"]),
                 "workers_idle": float(said["IdleWorkers"]),
             }
         except (KeyError, ValueError):
             return {}
+
+
+def _workers_in_force(found: Configuration, loaded: str, server_limit: str) -> Configuration:
+    """MaxRequestWorkers where it is another number than the file says, or than the knob's default."""
+    if loaded == mpm.PREFORK:
+        limit = int(server_limit) if server_limit.isdecimal() else rendering.CHILD_LIMIT
+        asked = int(found.get("MaxRequestWorkers", rendering.CHILD_LIMIT))
+        return {"MaxRequestWorkers": max(1, limit)} if asked > limit else {}
+    if "MaxRequestWorkers" in found or not {"ServerLimit", "ThreadsPerChild"} & found.keys():
+        return {}
+    unset = {**TARGET.space(loaded).default(), **found}
+    return (
+        {"MaxRequestWorkers": UNSET_REQUEST_WORKERS} if request_workers(unset) > UNSET_REQUEST_WORKERS else {}
+    )
 
 
 TARGET = ApacheTarget()

@@ -4,7 +4,7 @@ Debian's takes no sockets from others (its mod_systemd is left out), but it sets
 opens as soon as ListenCoresBucketsRatio is set (server/listen.c). So it opens its own, on the addresses of
 production's `Listen` lines. The ratio is larger than any number of CPUs: then there is one socket for each.
 
-A graceful reload keeps ServerLimit and ThreadLimit as they were (server/mpm/event/event.c).
+A graceful reload keeps ServerLimit and ThreadLimit as they were (server/mpm/event/event.c and its like).
 
 What production was started with in its environment (`APACHE_RUN_USER` of Debian's envvars) it is started
 with too.
@@ -18,7 +18,13 @@ from trimtab_tuner.targets.assignments import last_values
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.beside import Beside, Inherited, Place, StatusPage
 from trimtab_tuner.targets.log_formats import FORMATS
-from trimtab_tuner.targets.servers.apache.rendering import LEAST_THREAD_LIMIT, assignments, quoted
+from trimtab_tuner.targets.servers.apache import mpm, syntax
+from trimtab_tuner.targets.servers.apache.rendering import (
+    CHILD_LIMIT,
+    LEAST_THREAD_LIMIT,
+    assignments,
+    quoted,
+)
 
 ONE_BUCKET = 1 << 20
 # What each Apache on a machine has for itself, in whatever section it stands.
@@ -74,10 +80,17 @@ def _environment(_sockets: Sequence[Inherited]) -> Mapping[str, str]:
 
 
 def _most_by_reload(text: str) -> Mapping[str, int]:
-    """ThreadLimit stays as it is, and bounds the threads of a process."""
-    set_to = {name.lower(): value for name, value in last_values(assignments(text)).items()}
-    limit = set_to.get("threadlimit", "")
-    return {"ThreadsPerChild": int(limit) if limit.isdecimal() else LEAST_THREAD_LIMIT}
+    """ThreadLimit stays as it is, and bounds the threads of a process; with prefork ServerLimit does, and
+    bounds the processes.
+    """
+    loaded = mpm.in_force(list(syntax.walk(text)))
+    set_to = {name.lower(): value for name, value in last_values(assignments(text, loaded)).items()}
+    if loaded == mpm.PREFORK:
+        limit, bounded, unset = "serverlimit", "MaxRequestWorkers", CHILD_LIMIT
+    else:
+        limit, bounded, unset = "threadlimit", "ThreadsPerChild", LEAST_THREAD_LIMIT
+    value = set_to.get(limit, "")
+    return {bounded: int(value) if value.isdecimal() else unset}
 
 
 def _check_command(program: str, file: str) -> tuple[str, ...]:

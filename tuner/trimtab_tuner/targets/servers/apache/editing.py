@@ -18,7 +18,9 @@ from trimtab_tuner.targets.servers.apache.knobs import (
     TLS_KNOBS,
     WORKER_KNOBS,
     processes,
+    request_workers,
 )
+from trimtab_tuner.targets.servers.apache.mpm import PREFORK, mpm_of
 
 _FLAGS = re.MULTILINE | re.IGNORECASE
 _INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\r\n]+?)\"?[ \t]*(?=\r?$)", _FLAGS)
@@ -56,7 +58,7 @@ def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]
 
 def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
     """Directives are replaced where they stand, or added at the end, with the limits that go with them."""
-    found = list(rendering.assignments(text))
+    found = list(rendering.assignments(text, mpm_of(configuration)))
     bounds = _bounds(configuration, knobs, rendering.settings(configuration, context), found)
     return tuned(text, configuration, knobs, context, bounds)
 
@@ -80,7 +82,7 @@ def tuned(
     if "SSLSessionCache" in settings:
         settings["SSLSessionCache"] = _session_cache(text, configuration)
     lines = {name: value for name, value in settings.items() if name in knobs} | dict(further)
-    found = list(rendering.assignments(text))
+    found = list(rendering.assignments(text, mpm_of(configuration)))
     said = {line.name for line in syntax.walk(text)}
     lines = {name: value for name, value in lines.items() if name not in dict(of_sites)}
     # In sites they have been changed where they stand; what stands there needs no line beside.
@@ -90,8 +92,8 @@ def tuned(
         for name, value in lines.items()
         if name not in sites or name.lower() in {a.name.lower() for a in found}
     }
-    # Names are written in any case; the file keeps its own.
-    spelt = {a.name.lower(): a.name for a in found}
+    # Names are written in any case, and one has an old name too; the file keeps its own.
+    spelt = {rendering.directive(a.name): a.name for a in found}
     changes = {spelt.get(name.lower(), name): value for name, value in lines.items()}
     return with_values(text, found, changes, joint=" ")
 
@@ -184,23 +186,29 @@ def _bounds(
 
     Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever the other two ask for. Fewer StartServers or
     MaxSpareThreads than all would have Apache start and end processes with the load, which has not been
-    measured; unset they are 3 and 250 (event.c).
+    measured; unset they are 3 and 250 (event.c and worker.c). With prefork they are 5 and, of
+    MaxSpareServers, 10 (prefork.c).
     """
     if not {"ServerLimit", "ThreadsPerChild", "MaxRequestWorkers"} & set(knobs):
         return {}
-    said = {name.lower(): value for name, value in last_values(found).items()}
+    said = {rendering.directive(name): value for name, value in last_values(found).items()}
     bounds = {}
     if "maxrequestworkers" not in said:
         bounds["MaxRequestWorkers"] = tuned["MaxRequestWorkers"]
-    threads = int(configuration["ThreadsPerChild"])
-    limit = said.get("threadlimit", "")
-    if threads > (int(limit) if limit.isdecimal() else rendering.LEAST_THREAD_LIMIT):
-        bounds["ThreadLimit"] = str(threads)
-    all_of_them = {
-        "StartServers": (processes(configuration), 3),
-        "MaxSpareThreads": (rendering.most_spare_threads(configuration), 250),
-    }
-    for name, (least, unset) in all_of_them.items():
+    if mpm_of(configuration) == PREFORK:
+        children = request_workers(configuration)
+        least_of = {
+            "ServerLimit": (children, rendering.CHILD_LIMIT),
+            "StartServers": (children, 5),
+            "MaxSpareServers": (children, 10),
+        }
+    else:
+        least_of = {
+            "ThreadLimit": (int(configuration["ThreadsPerChild"]), rendering.LEAST_THREAD_LIMIT),
+            "StartServers": (processes(configuration), 3),
+            "MaxSpareThreads": (rendering.most_spare_threads(configuration), 250),
+        }
+    for name, (least, unset) in least_of.items():
         value = said.get(name.lower(), "")
         if least > (int(value) if value.isdecimal() else unset):
             bounds[name] = str(least)

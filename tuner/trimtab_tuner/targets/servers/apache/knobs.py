@@ -1,8 +1,8 @@
 """Apache's knobs, and what they mean to other servers.
 
-Knobs are named after Apache's directives (httpd.apache.org/docs/2.4: mod/event, mod/mpm_common, mod/core,
-mod/mod_ssl, mod/mod_http2). `MaxRequestWorkers = all` is Trimtab's word for Apache's own default,
-ServerLimit × ThreadsPerChild.
+Knobs are named after Apache's directives (httpd.apache.org/docs/2.4: mod/event, mod/worker, mod/prefork,
+mod/mpm_common, mod/core, mod/mod_ssl, mod/mod_http2), but for `mpm`, which decides which others there are.
+`MaxRequestWorkers = all` is Trimtab's word for Apache's own default, ServerLimit × ThreadsPerChild.
 """
 
 from trimtab_trials.configuration import Configuration
@@ -17,9 +17,12 @@ from trimtab_tuner.targets.common_knobs import (
 )
 from trimtab_tuner.targets.equivalents import Equivalent, Meanings, by_role, pinning, plain, share, switch
 from trimtab_tuner.targets.http2 import Http2, concurrent_streams
+from trimtab_tuner.targets.servers.apache.mpm import EVENT, NAME, PREFORK, WORKER, mpm_of
 from trimtab_tuner.targets.tls import KEY, session_cache, session_tickets
 
-KNOBS = (
+CHILD_KIB = 3000.0  # of a process of its own, without what modules such as PHP's add
+
+_PROCESSES_OF_THREADS = (
     Knob(
         name="ServerLimit",
         role=Role.WORKERS,
@@ -29,7 +32,7 @@ KNOBS = (
         high=256,
         default=16,
         unit="processes",
-        resource_weight=3000.0,
+        resource_weight=CHILD_KIB,
         scope="total",
         help="Server processes.",
     ),
@@ -55,16 +58,31 @@ KNOBS = (
         scope="total",
         help="Requests worked on at once, over all processes; all: ServerLimit × ThreadsPerChild.",
     ),
-    Knob(
-        name="AsyncRequestWorkerFactor",
-        role=Role.CONNECTIONS_PER_WORKER,
-        kind="ordinal",
-        choices=(1, 2, 4, 8, 16, 32),
-        default=2,
-        unit="connections",
-        scope="worker",
-        help="Connections that a process takes beside its busy threads, for each idle thread.",
-    ),
+)
+_ASYNCHRONOUS = Knob(
+    name="AsyncRequestWorkerFactor",
+    role=Role.CONNECTIONS_PER_WORKER,
+    kind="ordinal",
+    choices=(1, 2, 4, 8, 16, 32),
+    default=2,
+    unit="connections",
+    scope="worker",
+    help="Connections that a process takes beside its busy threads, for each idle thread.",
+)
+_CHILDREN = Knob(
+    name="MaxRequestWorkers",
+    role=Role.CONNECTIONS,
+    kind="integer",
+    scale="log",
+    low=1,
+    high=1024,
+    default=256,
+    unit="processes",
+    resource_weight=CHILD_KIB,
+    scope="total",
+    help="Server processes, each with one connection at a time, also one that is only kept open.",
+)
+_OF_ALL = (
     accept_queue("ListenBacklog", 511),
     Knob(
         name="ListenCoresBucketsRatio",
@@ -90,9 +108,38 @@ KNOBS = (
         default="on",
         help="Whether files that are not sent by the kernel are mapped into memory or read.",
     ),
+    Knob(
+        name="KeepAlive",
+        kind="categorical",
+        choices=("on", "off"),
+        default="on",
+        help="Whether a connection stays open for further requests.",
+    ),
     requests_per_connection("MaxKeepAliveRequests", 100, "Apache"),
     idle_time("KeepAliveTimeout", 5),
 )
+_OWN = {
+    EVENT: (*_PROCESSES_OF_THREADS, _ASYNCHRONOUS),
+    WORKER: _PROCESSES_OF_THREADS,
+    PREFORK: (_CHILDREN,),
+}
+KNOBS = {mpm: (*own, *_OF_ALL) for mpm, own in _OWN.items()}
+"""What stands in a file as a directive of that name, by MPM."""
+BY_NAME = {knob.name.lower(): knob.name for knobs in KNOBS.values() for knob in knobs}
+"""The names in small letters."""
+
+
+def mpm_knob(mpm: str) -> Knob:
+    """The one that says which MPM it is, in a space of this MPM."""
+    return Knob(
+        name=NAME,
+        role=Role.ARCHITECTURE,
+        kind="categorical",
+        choices=(mpm,),
+        default=mpm,
+        help="The module that divides the work among processes and threads; your own file's stays.",
+    )
+
 
 TLS_KNOBS = (KEY, session_cache("SSLSessionCache"), session_tickets("SSLSessionTickets"))
 
@@ -128,7 +175,8 @@ HTTP2 = Http2(
             unit="bytes",
             help="How much of a connection goes out in small records of TLS before they become large.",
         ),
-    )
+    ),
+    not_with=(PREFORK,),
 )
 DISABLE_REUSE = Knob(
     name="disablereuse",
@@ -183,12 +231,23 @@ PROXY_KNOBS = (
 )
 PROXY_FREE = ("disablereuse", "max", "ProxyIOBufferSize")
 
-FREE = ("ServerLimit", "ThreadsPerChild", "AsyncRequestWorkerFactor", "EnableSendfile")
+FREE = {
+    EVENT: ("ServerLimit", "ThreadsPerChild", "AsyncRequestWorkerFactor", "EnableSendfile"),
+    WORKER: ("ServerLimit", "ThreadsPerChild", "EnableSendfile"),
+    PREFORK: ("MaxRequestWorkers", "ListenBacklog", "EnableSendfile"),
+}
+
+
+def threads_each(configuration: Configuration) -> int:
+    """The threads of each process; one with prefork, which has none."""
+    return int(configuration.get("ThreadsPerChild", 1))
 
 
 def request_workers(configuration: Configuration) -> int:
     """How many requests are worked on at once: a whole number of processes, one at least."""
-    threads = int(configuration["ThreadsPerChild"])
+    if mpm_of(configuration) == PREFORK:
+        return int(configuration["MaxRequestWorkers"])
+    threads = threads_each(configuration)
     asked = configuration["MaxRequestWorkers"]
     total = int(configuration["ServerLimit"]) * threads
     return max(threads, min(total, total if asked == "all" else int(asked) // threads * threads))
@@ -196,7 +255,12 @@ def request_workers(configuration: Configuration) -> int:
 
 def processes(configuration: Configuration) -> int:
     """How many processes there are, all of them from the beginning."""
-    return request_workers(configuration) // int(configuration["ThreadsPerChild"])
+    return request_workers(configuration) // threads_each(configuration)
+
+
+def connections_of_thread(configuration: Configuration) -> int:
+    """How many connections there are for each thread at most: its own, and with event asynchronous ones."""
+    return 1 + int(configuration.get("AsyncRequestWorkerFactor", 0))
 
 
 def _threads(meanings: Meanings) -> int:
@@ -209,8 +273,16 @@ EQUIVALENTS = by_role(
     Equivalent(
         Role.CONNECTIONS,
         "ThreadsPerChild",
-        lambda c: request_workers(c) * (1 + int(c["AsyncRequestWorkerFactor"])),
+        lambda c: request_workers(c) * connections_of_thread(c),
         _threads,
+        beside="AsyncRequestWorkerFactor",
+        otherwise=Equivalent(
+            Role.CONNECTIONS,
+            "ThreadsPerChild",
+            request_workers,
+            lambda m: share(m[Role.CONNECTIONS], m.get(Role.WORKERS, 16)),
+            otherwise=plain(Role.CONNECTIONS, "MaxRequestWorkers"),
+        ),
     ),
     switch(Role.SENDING_MODE, "EnableSendfile", "on", "off"),
     plain(Role.ACCEPT_QUEUE, "ListenBacklog"),

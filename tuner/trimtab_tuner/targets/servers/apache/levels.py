@@ -7,10 +7,9 @@ What is set elsewhere is an exception.
 
 from collections.abc import Sequence
 
-from trimtab_tuner.targets.servers.apache.knobs import KNOBS
+from trimtab_tuner.targets.servers.apache.knobs import BY_NAME
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
-_NAMES = {knob.name.lower() for knob in KNOBS}
 _REDIRECTING = {"redirect", "redirectpermanent", "redirectmatch"}
 
 
@@ -45,7 +44,7 @@ def in_sites(lines: Sequence[Line]) -> dict[str, list[Line]]:
     sites = {*answering(lines)}
     told: dict[str, list[Line]] = {}
     for line in lines:
-        if line.name in _NAMES and line.site in sites and _whole(line):
+        if line.name in BY_NAME and line.site in sites and _whole(line):
             told.setdefault(line.name, []).append(line)
     return {
         name: said
@@ -57,7 +56,7 @@ def in_sites(lines: Sequence[Line]) -> dict[str, list[Line]]:
 def exceptions(lines: Sequence[Line]) -> list[Line]:
     """The lines of knobs that stay as they are."""
     changed = {line.start for said in in_sites(lines).values() for line in said}
-    deeper = (line for line in lines if line.is_directive and line.name in _NAMES and line.words)
+    deeper = (line for line in lines if line.is_directive and line.name in BY_NAME and line.words)
     return [line for line in deeper if not (line.site == 0 and line.of_site) and line.start not in changed]
 
 

@@ -13,7 +13,8 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
-from trimtab_tuner.targets.servers.apache import addresses, editing, levels, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache import addresses, editing, levels, mpm, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache.mpm import EVENT, PREFORK, WORKER, mpm_of
 from trimtab_tuner.targets.servers.apache.rendering import quoted
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
@@ -22,7 +23,15 @@ _OF_EACH = {
 }  # fmt: skip
 """What every Apache on a machine has for itself."""
 _ASKING = {"sslstaplingcache", "sslusestapling"}
-_ALL_AT_ONCE = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
+_OF_THREADS = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
+_ALL_AT_ONCE = {
+    EVENT: _OF_THREADS,
+    WORKER: _OF_THREADS,
+    PREFORK: {"maxspareservers", "minspareservers", "startservers"},
+}
+"""What says how many processes start and stay, by MPM."""
+_UNTIL = {"maxconnectionsperchild", "maxrequestsperchild"}
+"""After how many connections a process ends, and another takes its place: one that ends has crashed else."""
 _ACCESS_LOGS = {"cookielog", "customlog", "forensiclog", "globallog", "transferlog"}
 _FILES = {
     "cachelockpath": "cachelock", "davlockdb": "lock", "fcgidipcdir": "fcgid",
@@ -43,26 +52,34 @@ _OF_OTHER_KEYS = {"sslcertificatechainfile", "sslpassphrasedialog", "sslsessiont
 
 
 def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
-    """The file with these knobs, and what is the instance's own."""
-    tuned = editing.tuned(text, configuration, knobs, context)
+    """The file with these knobs, and what is the instance's own.
+
+    MaxRequestWorkers is said in any case: left to Apache, it bounds what the other knobs ask for.
+    """
+    loaded = mpm_of(configuration)
+    said = {rendering.directive(a.name): a.value for a in rendering.assignments(text, loaded)}
+    unsaid = {"MaxRequestWorkers"} if "maxrequestworkers" not in said else set()
+    tuned = editing.tuned(text, configuration, {*knobs, *unsaid}, context)
     tuned += "\n" * (not tuned.endswith("\n"))
     lines = list(syntax.walk(tuned))
-    places = Places(context)
+    places, at_once = Places(context), _ALL_AT_ONCE[loaded]
     changes = [
         *addresses.changes(lines, places),
-        *(change for line in lines if (change := _changed(line, places, context)) is not None),
+        *(change for line in lines if (change := _changed(line, places, context, at_once)) is not None),
         *_own_certificates(lines, configuration, context),
     ]
-    own = _own(tuned, lines, changes, configuration, context)
+    own = _own(tuned, lines, changes, configuration, context, said.get("serverlimit", ""))
     variables = "".join(
         f"Define {name} {quoted(context.prefix + tail)}\n" for name, tail in rendering.OF_PLACE.items()
     )
-    changes += [Change(0, 0, variables, ""), Change(len(tuned), len(tuned), own, "")]
+    # Before the sections that ask for it.
+    first = "" if mpm.loads(lines) else rendering.load_module(f"mpm_{loaded}")
+    changes += [Change(0, 0, variables + first, ""), Change(len(tuned), len(tuned), own, "")]
     return with_changes(tuned, changes, configuration, knobs, _named(_model(lines, context), lines))
 
 
-def _changed(line: Line, places: Places, context: RenderContext) -> Change | None:
-    """What becomes of a directive that meets production; None for one that does not."""
+def _changed(line: Line, places: Places, context: RenderContext, at_once: set[str]) -> Change | None:
+    """What becomes of a directive that meets production, or of one of `at_once`; None for others."""
     if not line.is_directive or not line.words:
         return None
     said, word = " ".join(line.text.replace("\\\n", " ").split()), line.words[0]
@@ -72,8 +89,10 @@ def _changed(line: Line, places: Places, context: RenderContext) -> Change | Non
         return Change(line.start, line.end, "", f"{said} is left out: it would have others asked")
     if line.name in _OF_EACH:
         return Change(line.start, line.end, "", f"{said} {ITS_OWN}")
-    if line.name in _ALL_AT_ONCE:
+    if line.name in at_once:
         return Change(line.start, line.end, "", f"{said} is left out: all processes are there at once")
+    if line.name in _UNTIL and word.text != "0":
+        return Change(line.start, line.end, "", f"{said} is left out: no process ends while it is measured")
     if line.name == "errorlog" and not line.site:
         return Change(line.start, line.end, "", f"{said} {OWN_LOG}")
     if line.name in _ACCESS_LOGS or line.name == "errorlog":
@@ -126,10 +145,11 @@ def _own(
     changes: Sequence[Change],
     configuration: Configuration,
     context: RenderContext,
+    server_limit: str,
 ) -> str:
     """What each Apache has for itself, and the workload's site."""
     loading = (line.words[0].text for line in lines if line.name == "loadmodule" and line.words)
-    loaded = {name.removesuffix("_module") for name in loading}
+    loaded = {name.removesuffix("_module") for name in loading} | {f"mpm_{mpm_of(configuration)}"}
     model = _model(lines, context)
     site = _settings_of(model, text, lines, changes, secure=context.tls_directory is not None)
     if not any(line.name == "customlog" and line.site == model for line in lines):
@@ -139,7 +159,7 @@ def _own(
     return (
         rendering.modules(configuration, context, loaded)
         + rendering.of_each(context)
-        + rendering.processes_at_once(configuration)
+        + rendering.processes_at_once(configuration, server_limit)
         + rendering.site(configuration, context, site + upstream)
     )
 

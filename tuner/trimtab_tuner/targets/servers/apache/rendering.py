@@ -23,7 +23,9 @@ from trimtab_tuner.targets.servers.apache.knobs import (
     WORKER_KNOBS,
     processes,
     request_workers,
+    threads_each,
 )
+from trimtab_tuner.targets.servers.apache.mpm import PREFORK, for_others, in_force, mpm_of
 
 STATUS_PATH = "/status?auto"
 MODULES = "/usr/lib/apache2/modules"
@@ -35,18 +37,21 @@ OF_PLACE = {
 }
 """Variables of Debian's files that say where an Apache runs: what follows the directory of an instance."""
 _TRUST = "ap_trust_cgilike_cl"
-LEAST_THREAD_LIMIT = 64  # Apache's own default
-_LOADED = ("mpm_event", "authz_core", "mime", "dir")
+# Apache's own defaults
+LEAST_THREAD_LIMIT = 64
+CHILD_LIMIT = 256  # of prefork
+_LOADED = ("authz_core", "mime", "dir")
 
 
 def most_spare_threads(configuration: Configuration) -> int:
     """All threads may be idle: none of the processes is ended for that."""
-    return max(request_workers(configuration), 1 + int(configuration["ThreadsPerChild"]))
+    return max(request_workers(configuration), 1 + threads_each(configuration))
 
 
 def settings(configuration: Configuration, context: RenderContext) -> dict[str, str]:
     """Each knob as Apache reads it; a ratio of 0 is not written, since Apache wants 1 at least."""
-    lines = {knob.name: str(configuration[knob.name]) for knob in KNOBS}
+    names = (knob.name for knob in KNOBS[mpm_of(configuration)])
+    lines = {name: str(configuration[name]) for name in names if name in configuration}
     lines["MaxRequestWorkers"] = str(request_workers(configuration))
     if lines["ListenCoresBucketsRatio"] == "0":
         del lines["ListenCoresBucketsRatio"]
@@ -81,7 +86,6 @@ def surroundings(configuration: Configuration, context: RenderContext) -> str:
         f"DocumentRoot {root}",
         f"<Directory {root}>\n    Require all granted\n</Directory>",
         "DirectoryIndex index.html",
-        "KeepAlive On",
         *((_protocols(context),) if speaks_http2(configuration) else ()),
     ]
     return (
@@ -97,6 +101,7 @@ def surroundings(configuration: Configuration, context: RenderContext) -> str:
 def modules(configuration: Configuration, context: RenderContext, loaded: Collection[str] = ()) -> str:
     """Those that the workload needs, without the ones that are loaded already."""
     needed = (
+        f"mpm_{mpm_of(configuration)}",
         *_LOADED,
         *(("status",) if context.status_listen is not None else ()),
         *(("http2",) if speaks_http2(configuration) else ()),
@@ -105,11 +110,16 @@ def modules(configuration: Configuration, context: RenderContext, loaded: Collec
         *(("proxy_http",) if context.upstream is not None else ()),
         *(("proxy_fcgi", "env") if context.php_socket is not None else ()),
     )
-    lines = [f"LoadModule {each}_module {MODULES}/mod_{each}.so" for each in needed if each not in loaded]
-    if "mime" not in loaded:
-        lines.append("TypesConfig /dev/null")
-        lines += [f"AddType {mime} {endings}" for mime, endings in MIME_TYPES.items()]
-    return _text(lines)
+    text = "".join(load_module(each) for each in needed if each not in loaded)
+    if "mime" in loaded:
+        return text
+    types = (f"AddType {mime} {endings}" for mime, endings in MIME_TYPES.items())
+    return text + _text(["TypesConfig /dev/null", *types])
+
+
+def load_module(name: str) -> str:
+    """The line that loads a module of Debian's package."""
+    return f"LoadModule {name}_module {MODULES}/mod_{name}.so\n"
 
 
 def of_each(context: RenderContext) -> str:
@@ -125,9 +135,22 @@ def of_each(context: RenderContext) -> str:
     )
 
 
-def processes_at_once(configuration: Configuration) -> str:
-    """All processes from the beginning, none of which ends for being idle."""
-    threads = int(configuration["ThreadsPerChild"])
+def processes_at_once(configuration: Configuration, server_limit: str = "") -> str:
+    """All processes from the beginning, none of which ends for being idle; with prefork as many as may be,
+    also where `server_limit`, as the rest of the file says it, allows fewer.
+    """
+    if mpm_of(configuration) == PREFORK:
+        children = processes(configuration)
+        limit = int(server_limit) if server_limit.isdecimal() else CHILD_LIMIT
+        return _text(
+            [
+                *((f"ServerLimit {children}",) if children > limit else ()),
+                f"StartServers {children}",
+                "MinSpareServers 1",
+                f"MaxSpareServers {max(2, children)}",
+            ]
+        )
+    threads = threads_each(configuration)
     return _text(
         [
             f"ThreadLimit {max(LEAST_THREAD_LIMIT, threads)}",
@@ -237,17 +260,19 @@ def quoted(path: str) -> str:
     return f'"{values.unquoted_path(path, chr(34) + "$" + chr(92))}"'
 
 
-def assignments(text: str) -> Iterator[Assignment]:
-    """The directives outside of sections, and inside of <IfModule> unless it is for another MPM."""
-    skipped = [False]
-    for line in syntax.walk(text):
-        if line.opens:
-            for_us = line.name == "ifmodule" and not (
-                line.words and syntax.for_another_mpm(line.words[0].text)
-            )
-            skipped.append(skipped[-1] or not for_us)
-        elif line.closes:
-            skipped = skipped[:-1] or [False]
-        elif line.words and not skipped[-1]:
+def directive(name: str) -> str:
+    """The name of a directive in small letters, as Apache 2.4 calls it."""
+    return {"maxclients": "maxrequestworkers"}.get(name.lower(), name.lower())
+
+
+def assignments(text: str, mpm: str | None = None) -> Iterator[Assignment]:
+    """The directives outside of sections, and inside of <IfModule> unless it is for another MPM than `mpm`,
+    which is the text's own if None.
+    """
+    lines = list(syntax.walk(text))
+    loaded = in_force(lines) if mpm is None else mpm
+    for line in lines:
+        applies = {*line.above} <= {"ifmodule"} and not for_others(line.modules, loaded)
+        if line.is_directive and line.words and applies:
             start = line.words[0].start
             yield Assignment(line.text.split()[0], text[start : line.end], start, line.end)

@@ -9,11 +9,6 @@ from dataclasses import dataclass
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(?:\\\n|[^\s"])+|"', re.DOTALL)
 _SECTION = re.compile(r"<\s*(/?)\s*(\w+)\s*([^>]*)>")
-_MPM = re.compile(
-    r"(?P<no>!?)(?:mpm_)?(?P<name>prefork|worker|event|itk|peruser|perchild|threadpool|leader|winnt|mpmt_os2|"
-    r"netware|beos)(?:_module|\.c)",
-    re.IGNORECASE,
-)
 SITE = "virtualhost"
 
 
@@ -31,7 +26,8 @@ class Line:
     """A directive, or the line that opens or closes a section, from `start` to `end`.
 
     `name` is in small letters, that of a section too; `above` are the sections that it stands in, the
-    outermost first, and `site` the number of the virtual host, 0 outside of all.
+    outermost first, `modules` what those of <IfModule> ask for, and `site` is the number of the virtual host,
+    0 outside of all.
     """
 
     text: str
@@ -40,6 +36,7 @@ class Line:
     start: int
     end: int
     above: tuple[str, ...]
+    modules: tuple[str, ...]
     site: int
     opens: bool = False
     closes: bool = False
@@ -48,6 +45,11 @@ class Line:
     def is_directive(self) -> bool:
         """Whether it is no line of a section."""
         return not (self.opens or self.closes)
+
+    @property
+    def first(self) -> str:
+        """The first argument; empty without one."""
+        return self.words[0].text if self.words else ""
 
     @property
     def called(self) -> str:
@@ -64,6 +66,7 @@ class Line:
 def walk(text: str) -> Iterator[Line]:
     """The lines that say something; comments and empty ones are left out."""
     above: list[str] = []
+    asked: list[str] = []  # by each of those sections, if it is <IfModule>
     sites = 0
     position = 0
     while position < len(text):
@@ -75,30 +78,27 @@ def walk(text: str) -> Iterator[Line]:
             continue
         section = _SECTION.match(said)
         inside = sites if SITE in above else 0
+        around = tuple(above), tuple(filter(None, asked))
         if section is None:
             words = tuple(_words(said, start))
             if words:
-                yield Line(
-                    said, words[0].text.lower(), words[1:], start, start + len(said), tuple(above), inside
-                )
+                name = words[0].text.lower()
+                yield Line(said, name, words[1:], start, start + len(said), *around, inside)
             continue
         name = section[2].lower()
         if section[1]:
             if name in above:
                 del above[len(above) - 1 - above[::-1].index(name) :]
-            yield Line(said, name, (), start, start + len(said), tuple(above), inside, closes=True)
+                del asked[len(above) :]
+            around = tuple(above), tuple(filter(None, asked))
+            yield Line(said, name, (), start, start + len(said), *around, inside, closes=True)
             continue
         sites += name == SITE
         words = tuple(_words(section[3], start + section.start(3)))
         inside = sites if name == SITE or SITE in above else 0
-        yield Line(said, name, words, start, start + len(said), tuple(above), inside, opens=True)
+        yield Line(said, name, words, start, start + len(said), *around, inside, opens=True)
         above.append(name)
-
-
-def for_another_mpm(module: str, mpm: str = "event") -> bool:
-    """Whether a section `<IfModule MODULE>` is passed over where that MPM is loaded."""
-    found = _MPM.fullmatch(module)
-    return found is not None and (found["name"].lower() != mpm) != bool(found["no"])
+        asked.append(words[0].text if name == "ifmodule" and words else "")
 
 
 def _end_of_line(text: str, position: int) -> int:

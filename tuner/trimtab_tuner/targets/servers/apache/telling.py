@@ -3,19 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from trimtab_tuner.targets.servers.apache import levels, rendering, syntax
-from trimtab_tuner.targets.servers.apache.knobs import KNOBS
+from trimtab_tuner.targets.servers.apache import levels, mpm, rendering, syntax
+from trimtab_tuner.targets.servers.apache.knobs import BY_NAME
 from trimtab_tuner.targets.servers.apache.syntax import SITE, Line
 from trimtab_tuner.targets.told import Told, line_of, lines_of
 
-_NAMES = {knob.name.lower(): knob.name for knob in KNOBS}
-_OTHER_MPM = re.compile(r"mpm_(?P<name>prefork|worker|itk|peruser|winnt)_module", re.IGNORECASE)
-_OTHER_SECTION = re.compile(r"!?(mpm_)?(?P<name>prefork|worker|itk)(_module|\.c)", re.IGNORECASE)
-_EVENT_SECTION = re.compile(r"(mpm_)?event(_module|\.c)", re.IGNORECASE)
 UNSET_SERVER_LIMIT = 16
 _PERL = re.compile(r"perl\w*")
 _MAIN_ONLY = {"listen", "serverroot", "loadmodule", "pidfile", "user", "include", "includeoptional"} | {
-    *_NAMES
+    *BY_NAME
 }
 # What a .htaccess is made of.
 _OVERRIDES = re.compile(
@@ -51,10 +47,10 @@ def told(text: str) -> Iterator[Told]:
             yield Told("runs", number, f"LoadModule {loaded}: the measured server loads the same")
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
-    yield from _corrected(text)
+    yield from _corrected(text, mpm.in_force(lines))
     secure, names = levels.secure(lines), levels.called(lines)
     for line in levels.exceptions(lines):
-        knob = _NAMES[line.name]
+        knob = BY_NAME[line.name]
         said = " ".join(line.text.split())
         yield Told("stays", line_at(line.start), f"{said} stays: a tuned {knob} does not apply there")
     for line in lines:
@@ -62,20 +58,28 @@ def told(text: str) -> Iterator[Told]:
             yield Told("secure", line_at(line.start), names.get(line.site, ""))
 
 
-def _corrected(text: str) -> Iterator[Told]:
-    """Numbers that Apache lowers to what others of them allow (event.c, in event_check_config())."""
-    said = {each.name.lower(): each for each in rendering.assignments(text)}
+def _corrected(text: str, loaded: str) -> Iterator[Told]:
+    """Numbers that Apache lowers to what others of them allow (event.c, in event_check_config(), and its like
+    in worker.c and prefork.c).
+    """
+    said = {each.name.lower(): each for each in rendering.assignments(text, loaded)}
 
     def number(name: str, unset: int) -> int:
         value = said[name].value.strip('"') if name in said else ""
         return int(value) if value.isdecimal() else unset
 
-    servers = number("serverlimit", UNSET_SERVER_LIMIT)
-    threads = min(number("threadsperchild", 25), number("threadlimit", rendering.LEAST_THREAD_LIMIT))
-    allowed = {
-        "threadsperchild": (threads, "ThreadLimit"),
-        "maxrequestworkers": (servers * threads, f"ServerLimit {servers} × ThreadsPerChild {threads}"),
-        "maxclients": (servers * threads, f"ServerLimit {servers} × ThreadsPerChild {threads}"),
+    allowed = {}
+    if loaded == mpm.PREFORK:
+        servers = number("serverlimit", rendering.CHILD_LIMIT)
+        workers = (servers, f"ServerLimit {servers}")
+    else:
+        servers = number("serverlimit", UNSET_SERVER_LIMIT)
+        threads = min(number("threadsperchild", 25), number("threadlimit", rendering.LEAST_THREAD_LIMIT))
+        workers = (servers * threads, f"ServerLimit {servers} × ThreadsPerChild {threads}")
+        allowed["threadsperchild"] = (threads, "ThreadLimit")
+    allowed |= {
+        "maxrequestworkers": workers,
+        "maxclients": workers,
         "startservers": (servers, f"ServerLimit {servers}"),
     }
     for name, (most, why) in allowed.items():
@@ -108,21 +112,17 @@ def _fragment(text: str, lines: Sequence[Line]) -> Iterator[Told]:
 
 
 def _other_mpm(text: str, lines: Sequence[Line]) -> Iterator[Told]:
-    """Another MPM than event, by its module or, where none is loaded, by the section that is for it alone."""
-    loaded = [line for line in lines if line.name == "loadmodule" and line.words]
-    mpm = [line for line in loaded if line.words[0].text.lower().startswith("mpm_")]
-    sections = [line for line in lines if line.name == "ifmodule" and line.opens and line.words]
-    theirs = [(line, found) for line in mpm if (found := _OTHER_MPM.fullmatch(line.words[0].text))]
-    if not mpm and not any(_EVENT_SECTION.fullmatch(line.words[0].text) for line in sections):
-        theirs = [
-            (line, found) for line in sections if (found := _OTHER_SECTION.fullmatch(line.words[0].text))
-        ]
-    theirs = [(line, found) for line, found in theirs if not found[0].startswith("!")]
-    names = " or ".join(dict.fromkeys(found["name"].lower() for _, found in theirs))
-    for line, _ in theirs[:1]:
-        yield Told(
-            "refused",
-            line_of(text, line.start),
-            f"{' '.join(line.text.split())}: the file is for the MPM {names}, and Trimtab tunes mpm_event "
-            "alone, whose processes and threads are others; expected a file for mpm_event",
-        )
+    """An MPM that is not tuned, or several of which nothing tells the one in force."""
+    found = mpm.named(lines)
+    other = next((name for name in found if name not in mpm.MPMS), None)
+    if other is None and len(found) < 2:
+        return
+    line = found[other] if other is not None else next(iter(found.values()))
+    known = f"{', '.join(mpm.MPMS[:-1])} or {mpm.MPMS[-1]}"
+    why = (
+        f"the file is for the MPM {other}, and Trimtab tunes {known}; expected a file for one of those"
+        if other is not None
+        else f"the file is for the MPM {' or '.join(found)}, and nothing tells which one is in force; "
+        "expected one LoadModule of an MPM"
+    )
+    yield Told("refused", line_of(text, line.start), f"{' '.join(line.text.split())}: {why}")
