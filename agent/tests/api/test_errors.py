@@ -54,7 +54,8 @@ def test_unknown_run_is_told_in_one_sentence(empty_daemon):
 
 def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):
     """405 carries the Allow header with all of the path, whichever route of it has which."""
-    allowed = {"runs/1/stop": "POST", "runs": "GET, POST", "runs/1": "GET, PATCH, DELETE", "health": "GET"}
+    allowed = {"runs/1/stop": "POST", "runs": "GET, HEAD, POST", "runs/1": "GET, HEAD, PATCH, DELETE"}
+    allowed["health"] = "GET, HEAD"
     for path, methods in allowed.items():
         response = empty_daemon.client.put(f"/api/v1/{path}")
         assert (response.status_code, response.headers["allow"]) == (405, methods)

@@ -10,6 +10,7 @@ from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.errors import add_error_handlers
 from trimtab_agent.api.gate import Gate
+from trimtab_agent.api.head import HeadAsGet
 from trimtab_agent.api.routes import (
     affinity,
     catalogue,
@@ -74,6 +75,7 @@ def create_app(settings: AgentSettings, context: Context) -> FastAPI:
     app = make_api()
     app.state.context = context
     app.state.documentation = has_pages(settings.docs_site)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(Gate, access=context.access)
     app.add_route("/docs", lambda _: RedirectResponse("/docs/"), include_in_schema=False)
     app.mount("/docs", make_docs(settings.docs_site))

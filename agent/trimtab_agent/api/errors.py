@@ -49,7 +49,7 @@ STATUS_OF_DATABASE_ERROR: Mapping[type[database.DatabaseError], tuple[int, str]]
     database.SchemaTooNewError: (503, "schema-too-new"),
 }
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CODE_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 
 
@@ -132,8 +132,10 @@ def _why_no_json(cause: BaseException) -> str:
 
 
 def _allowed(request: Request) -> list[str]:
-    """All methods of the path: each has a route of its own, and the framework names those of the first."""
-    return [
+    """All methods of the path: each has a route of its own, and the framework names those of the first. What
+    can be got has a HEAD too.
+    """
+    routed = [
         method
         for method in METHODS
         if any(
@@ -141,6 +143,7 @@ def _allowed(request: Request) -> list[str]:
             for route in request.app.routes
         )
     ]
+    return [method for each in routed for method in ((each, "HEAD") if each == "GET" else (each,))]
 
 
 def _unexpected(_request: Request, _error: Exception) -> Response:
