@@ -1,5 +1,6 @@
 """A server's own file held against this machine: `trimtab check`, and the card of the first page."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -70,9 +71,12 @@ class CheckedFile(Frozen):
     """What contradicts this machine in the file that a server is usually run with.
 
     `path` is None where there is no such file. `trouble` says why that is not known; empty where it is.
+    `check_command` has the server itself look at the file, which is not asked here; empty where it is not
+    known where the server would have it.
     """
 
     path: str | None
+    check_command: str = ""
     found: tuple[Contradiction, ...] = ()
     trouble: str = ""
 
@@ -84,11 +88,21 @@ def usual_file_checked(target: Target) -> CheckedFile:
     path = usual_path(target)
     if path is None:
         return CheckedFile(path=None)
+    asking = asks_server(target, path)
     try:
-        return CheckedFile(path=str(path), found=checked(target, path))
+        return CheckedFile(path=str(path), check_command=asking, found=checked(target, path))
     except SpecError:
         trouble = f"It could not be read: trimtab check {path} says why."
-        return CheckedFile(path=str(path), trouble=trouble)
+        return CheckedFile(path=str(path), check_command=asking, trouble=trouble)
+
+
+def asks_server(target: Target, file: Path) -> str:
+    """The command by which an administrator has the server itself look at the file, with its own environment
+    and its own folder.
+    """
+    path = str(file.absolute())
+    usual = {"nginx": ("nginx", "-t", "-c", path), "apache": ("apachectl", "-t", "-f", path)}
+    return shlex.join(usual.get(target.name) or target.check_command(path))
 
 
 def failing(found: Sequence[Contradiction]) -> bool:

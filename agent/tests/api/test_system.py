@@ -248,14 +248,16 @@ def test_usual_file_is_checked_against_this_machine(daemon, tmp_path, monkeypatc
     monkeypatch.setattr(LighttpdTarget, "usual_files", ())
     reply = daemon.client.get("/api/v1/targets/nginx/check").json()
     assert (reply["path"], reply["trouble"]) == (str(own), "")
+    assert reply["check_command"] == f"nginx -t -c {own}"
     (found,) = [each for each in reply["found"] if each["rule"] == "more-workers-than-cpus"]
     assert (found["file"], found["line"], found["severity"]) == (str(own), 1, "note")
-    without = {"path": None, "found": [], "trouble": ""}
+    without = {"path": None, "check_command": "", "found": [], "trouble": ""}
     assert daemon.client.get("/api/v1/targets/lighttpd/check").json() == without
     assert daemon.client.get("/api/v1/targets/iis/check").status_code == 404
     own.write_text("secret {\n")
     reply = daemon.client.get("/api/v1/targets/nginx/check").json()
     assert reply["trouble"] == f"It could not be read: trimtab check {own} says why."
+    assert reply["check_command"] == f"nginx -t -c {own}"
     assert "secret" not in str(reply)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from trimtab_agent import checked_file
+from trimtab_agent.checked_file import asks_server
 from trimtab_agent.host.allowed import Machine
 from trimtab_agent.study import specification
-from trimtab_agent.terminal.commands.check import asks_server
 from trimtab_tuner.checking.machine import Descriptors
 from trimtab_tuner.targets import TARGETS, sources
 from trimtab_tuner.targets.servers.nginx import syntax

@@ -1,16 +1,14 @@
 """`trimtab check FILE`: what in a server's file contradicts this machine, without a load."""
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import Target
 from trimtab_tuner.wording import counted
 
-from trimtab_agent.checked_file import checked, failing, target_of
+from trimtab_agent.checked_file import asks_server, checked, failing, target_of
 from trimtab_agent.terminal.commands.options import Json
 from trimtab_agent.terminal.output import print_json
 
@@ -52,15 +50,6 @@ def check(
             print(f"{file}: nothing that contradicts this machine. The server was not asked: {asking}")
     if failing(found):
         raise typer.Exit(EXIT_CONTRADICTS)
-
-
-def asks_server(target: Target, file: Path) -> str:
-    """The command by which an administrator has the server itself look at the file, with its own environment
-    and its own folder.
-    """
-    path = str(file.absolute())
-    usual = {"nginx": ("nginx", "-t", "-c", path), "apache": ("apachectl", "-t", "-f", path)}
-    return shlex.join(usual.get(target.name) or target.check_command(path))
 
 
 def _print(found: Contradiction) -> None:

@@ -19,7 +19,14 @@ const here = (found: readonly unknown[], trouble = '') => {
   const file = { path: '/etc/nginx/nginx.conf', values: {}, trouble: '' };
   api.use(
     http.get(url('/targets'), () => HttpResponse.json([target('core'), target('nginx', { file })])),
-    http.get(url('/targets/nginx/check'), () => HttpResponse.json({ path: file.path, found, trouble })),
+    http.get(url('/targets/nginx/check'), () =>
+      HttpResponse.json({
+        path: file.path,
+        check_command: 'nginx -t -c /etc/nginx/nginx.conf',
+        found,
+        trouble,
+      }),
+    ),
   );
 };
 
@@ -36,6 +43,8 @@ it('says so where nothing contradicts', async () => {
   here([]);
   await renderInApp(<CheckedFile />);
   expect(await screen.findByText('Nothing in it contradicts this machine.')).toBeInTheDocument();
+  expect(screen.getByText(/The server was not asked:/)).toBeInTheDocument();
+  expect(screen.getByText('nginx -t -c /etc/nginx/nginx.conf')).toBeInTheDocument();
 });
 
 it('says why nothing is known of a file that could not be read', async () => {

@@ -25,7 +25,8 @@ function Check({ name, path }: { name: string; path: string }) {
           <>
             <Findings of={checked} />
             <p className={classes.hint}>
-              In a terminal: <code>trimtab check {path}</code>
+              In a terminal: <code>trimtab check {path}</code>. The server was not asked:{' '}
+              <code>{checked.check_command}</code>
             </p>
           </>
         )}
