@@ -80,7 +80,13 @@ def test_dry_run_and_measured_file_tell_of_the_made_keys(secret, tmp_path):
         f"# {each}" for each in told
     ]
     plan = check(RunSpec(target=target.name, base=base.path))
-    assert {f"- {each}" for each in told} <= set(in_words(plan.told(made_keys=told)))
+    said = in_words(plan.told(made_keys=told))
+    assert {f"- {each}" for each in told} <= set(said)
+    # The sites still speak TLS, which is not to sound as if it were with those keys.
+    assert [
+        ", but for those in whose place are made ones." in each for each in said if " TLS, and" in each
+    ] == [True]
+    assert "made ones" not in " ".join(in_words(plan.told()))
 
 
 def test_export_is_checked_with_made_keys_and_says_so(secret, tmp_path, programs):

@@ -111,7 +111,8 @@ def report(
     }
     knobs = [knob for knob in space.knobs if knob.name in free]
     said = _told(target, base)
-    lines += _over_tls([each for each in said if each.kind == "secure"], base, context.tls_directory)
+    sites = [each for each in said if each.kind == "secure"]
+    lines += _over_tls(sites, base, context.tls_directory, made=bool(further.get("changed")))
     for told in (*said, *warnings(base.sources.whole, knobs)):
         if told.kind not in ("refused", "secure") and (told.kind != "stays" or _about(told, free)):
             file, number = base.sources.place(told.line)
@@ -190,9 +191,12 @@ def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iter
             yield Line(kind="missing", text=text, file=file, line=number)
 
 
-def _over_tls(sites: Sequence[Told], base: BaseFile, certificates: str | None) -> Iterator[Line]:
+def _over_tls(
+    sites: Sequence[Told], base: BaseFile, certificates: str | None, *, made: bool
+) -> Iterator[Line]:
     """Whether the sites that speak TLS are measured so, and with which certificates: one line for all;
-    `certificates` is the directory of those of the run, None where the workload asks in plain text.
+    `certificates` is the directory of those of the run, None where the workload asks in plain text. Then
+    there may be `made` ones in place of those that whoever runs Trimtab may not read.
     """
     if not sites:
         return
@@ -202,10 +206,11 @@ def _over_tls(sites: Sequence[Told], base: BaseFile, certificates: str | None) -
         named += f" and {len(names) - _MOST_NAMED} more"
     speak = "speak" if len(names) > 1 else "speaks"
     if certificates is None:
+        but = ", but for those in whose place are made ones" if made else ""
         text = (
             f"{named} {speak} TLS, and this workload asks in plain text: what TLS costs is not measured. The "
             "measured server still speaks it there, with your certificates and keys, which it reads as yours "
-            f"does. A workload with [tls] measures it: --workload {_OVER_TLS}"
+            f"does{but}. A workload with [tls] measures it: --workload {_OVER_TLS}"
         )
     else:
         text = (
