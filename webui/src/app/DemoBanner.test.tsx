@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
 import { api, renderInApp, url } from '../test/render';
@@ -18,6 +18,6 @@ it('says on a demo that its measurements are simulated', async () => {
 it('says nothing where they are real', async () => {
   api.use(health(false));
   const { client } = await renderInApp(<DemoBanner />);
-  await expect.poll(() => client.isFetching()).toBe(0);
+  await waitFor(() => expect(client.isFetching()).toBe(0));
   expect(screen.queryByRole('complementary')).toBeNull();
 });

@@ -1,4 +1,4 @@
-import { act, screen } from '@testing-library/react';
+import { act, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -48,7 +48,7 @@ async function rendered() {
   return {
     /** What the live stream does when the run changes. */
     ends: async (as: RunDetail['state']) => {
-      await expect.poll(() => client.getQueryData<RunDetail>(runKey)?.state).toBe('running');
+      await waitFor(() => expect(client.getQueryData<RunDetail>(runKey)?.state).toBe('running'));
       state = as;
       await act(() => client.invalidateQueries({ queryKey: runKey }));
     },
@@ -60,7 +60,9 @@ it('tells that the run has ended, once it was asked to', async () => {
   expect(FakeNotification.asked).toBe(0);
   await userEvent.click(screen.getByRole('button', { name: 'Notify me when the run ends' }));
   await ends('finished');
-  await expect.poll(() => FakeNotification.shown.map(({ title }) => title)).toEqual(['Run 7 has finished']);
+  await waitFor(() =>
+    expect(FakeNotification.shown.map(({ title }) => title)).toEqual(['Run 7 has finished']),
+  );
 });
 
 it('does not take the end of a run for that of a trial of it which is measured again', async () => {

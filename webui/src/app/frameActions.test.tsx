@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
 import { api, renderInApp, url } from '../test/render';
@@ -22,8 +22,8 @@ it.each([true, false])('leads to the documentation where the daemon serves it: %
     ),
   );
   const { client } = await renderInApp(<Titles />);
-  await expect.poll(() => client.isFetching()).toBe(0);
+  await waitFor(() => expect(client.isFetching()).toBe(0));
   const titles = screen.getByTestId('app');
-  if (documentation) await expect.poll(() => titles.textContent).toContain('Read the documentation');
+  if (documentation) await waitFor(() => expect(titles.textContent).toContain('Read the documentation'));
   else expect(titles).not.toHaveTextContent('documentation');
 });

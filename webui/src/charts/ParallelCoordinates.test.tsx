@@ -1,4 +1,4 @@
-import { fireEvent, screen } from '@testing-library/react';
+import { fireEvent, screen, waitFor } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
 import { parallelAxis } from '../maths/parallelAxes';
 import { renderInApp } from '../test/render';
@@ -33,7 +33,7 @@ it('a brush that is drawn and let go keeps its range, and redraws no line on its
     />,
   );
   const canvas = screen.getByRole('img', { name: 'Trials' });
-  await expect.poll(() => stroke.mock.calls.length).toBeGreaterThan(0);
+  await waitFor(() => expect(stroke.mock.calls.length).toBeGreaterThan(0));
   const drawn = stroke.mock.calls.length;
   fireEvent.pointerDown(canvas, { clientX: 56, clientY: 30 });
   for (let y = 40; y <= 160; y += 10) fireEvent.pointerMove(canvas, { clientX: 56, clientY: y });

@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query';
-import { act, screen } from '@testing-library/react';
+import { act, screen, waitFor } from '@testing-library/react';
 import { HttpResponse, http } from 'msw';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { FakeEventSource } from '../test/fakeEventSource';
@@ -38,7 +38,7 @@ it('a daemon that asks for its token after a restart is found out', async () => 
   await renderInApp(page, new QueryClient({ queryCache: new QueryCache({ onError }) }));
   comesUp();
   act(() => FakeEventSource.last.failed(EventSource.CLOSED));
-  await expect.poll(() => onError.mock.calls[0]?.[0]).toMatchObject({ status: 401 });
+  await waitFor(() => expect(onError.mock.calls[0]?.[0]).toMatchObject({ status: 401 }));
 });
 
 it('a tab that is hidden for a while gives its connection back, and takes one up when it is seen again', async () => {

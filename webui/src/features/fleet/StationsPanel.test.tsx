@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
@@ -35,7 +35,7 @@ it('asks a station to leave, and offers to forget one that has', async () => {
   );
   await renderInApp(<StationsPanel stations={[station(), station({ name: 'web2', state: 'left' })]} />);
   await userEvent.click(screen.getByRole('button', { name: 'Drain web1' }));
-  await expect.poll(() => asked).toEqual(['drain web1']);
+  await waitFor(() => expect(asked).toEqual(['drain web1']));
   await userEvent.click(screen.getByRole('button', { name: 'Forget web2' }));
   expect(await screen.findByText('web2 is in the fleet')).toBeInTheDocument();
 });

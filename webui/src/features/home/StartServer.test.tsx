@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { beforeEach, expect, it } from 'vitest';
@@ -40,9 +40,9 @@ it('offers the server whose own file sets the most first, and tunes from what th
   expect(screen.getByText('worker_processes=2')).toBeInTheDocument();
   expect(screen.getByText(/Not installed here: apache\./)).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: 'Tune nginx' }));
-  await expect
-    .poll(() => started)
-    .toEqual([{ preset: 'quick', target: 'nginx', defaults: { worker_processes: 2 } }]);
+  await waitFor(() =>
+    expect(started).toEqual([{ preset: 'quick', target: 'nginx', defaults: { worker_processes: 2 } }]),
+  );
 });
 
 it('tunes the whole file where the operator lists it, and says before what happens to it', async () => {
@@ -64,9 +64,9 @@ it('tunes the whole file where the operator lists it, and says before what happe
   expect(await screen.findByText('/etc/nginx/a:7: proxy_pass app:80: nobody listens')).toBeVisible();
   await userEvent.click(await screen.findByRole('button', { name: 'Tune nginx' }));
   expect(asked).toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]);
-  await expect
-    .poll(() => started)
-    .toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]);
+  await waitFor(() =>
+    expect(started).toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]),
+  );
   expect(screen.getByText(/you get this very file back/)).toBeInTheDocument();
 });
 
@@ -74,7 +74,7 @@ it('falls back to its own server where nothing else is installed', async () => {
   here(target('core'), target('nginx', { missing: 'apt-get install nginx-light' }));
   await renderInApp(<StartServer />);
   await userEvent.click(await screen.findByRole('button', { name: 'Tune core' }));
-  await expect.poll(() => started).toEqual([{ preset: 'quick', target: 'core', defaults: {} }]);
+  await waitFor(() => expect(started).toEqual([{ preset: 'quick', target: 'core', defaults: {} }]));
 });
 
 it('does not start what the daemon refuses, and says why', async () => {

@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { act, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
@@ -41,7 +41,7 @@ it('what its user has chosen stays when another plan has measured better meanwhi
       HttpResponse.json({ best: 'interrupt', reason: 'interrupt measured best.', plans: [] }),
     ),
   );
-  await client.invalidateQueries();
+  await act(() => client.invalidateQueries());
   await screen.findByText('interrupt measured best.');
   expect(screen.getByRole('radio', { name: 'process' })).toBeChecked();
 });

@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
@@ -50,9 +50,9 @@ it('asks a person when the session waits for one, and passes the answer on', asy
   const user = userEvent.setup();
   for (const [name, word] of Object.entries({ Reject: 'reject', Promote: 'promote', Detach: 'detach' })) {
     const button = screen.getByRole('button', { name });
-    await expect.poll(() => button).toBeEnabled();
+    await waitFor(() => expect(button).toBeEnabled());
     await user.click(button);
-    await expect.poll(() => asked.at(-1)).toBe(word);
+    await waitFor(() => expect(asked.at(-1)).toBe(word));
   }
 });
 

@@ -1,4 +1,4 @@
-import { act, screen } from '@testing-library/react';
+import { act, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { useState } from 'react';
@@ -62,7 +62,7 @@ it('a paused page stands still: no new sample, no other workers, nothing read an
     </LiveProvider>,
   );
   const shown = () => screen.getByTestId('shown').textContent;
-  await expect.poll(shown).toBe('101: 2 points, 0 workers');
+  await waitFor(() => expect(shown()).toBe('101: 2 points, 0 workers'));
   comes(102, 1);
   expect(shown()).toBe('102: 3 points, 1 workers');
   await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
@@ -73,7 +73,7 @@ it('a paused page stands still: no new sample, no other workers, nothing read an
   expect(shown()).toBe('102: 3 points, 1 workers');
   expect(asked).toEqual([60]);
   await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
-  await expect.poll(shown).toBe('104: 5 points, 4 workers');
+  await waitFor(() => expect(shown()).toBe('104: 5 points, 4 workers'));
   expect(asked).toEqual([60, 300]);
 });
 
@@ -84,7 +84,7 @@ it('a part that is chosen stands still, and going on shows all again', async () 
     </LiveProvider>,
   );
   const shown = () => screen.getByTestId('shown').textContent;
-  await expect.poll(shown).toBe('101: 2 points, 0 workers');
+  await waitFor(() => expect(shown()).toBe('101: 2 points, 0 workers'));
   for (let time = 102; time <= 120; time += 1) comes(time, 0);
   expect(shown()).toBe('120: 21 points, 0 workers');
   await userEvent.click(screen.getByRole('button', { name: 'Zoom' }));
@@ -92,5 +92,5 @@ it('a part that is chosen stands still, and going on shows all again', async () 
   comes(121, 0);
   expect(shown()).toBe('119: 7 points, 0 workers');
   await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
-  await expect.poll(shown).toBe('121: 22 points, 0 workers');
+  await waitFor(() => expect(shown()).toBe('121: 22 points, 0 workers'));
 });

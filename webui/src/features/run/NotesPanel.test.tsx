@@ -1,5 +1,5 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
-import { screen, waitFor } from '@testing-library/react';
+import { act, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { beforeEach, expect, it, vi } from 'vitest';
@@ -83,7 +83,7 @@ it('takes the newer notes when asked to, and by itself where nothing has been wr
   await userEvent.click(await screen.findByRole('button', { name: 'Take the newer ones' }));
   expect(field).toHaveValue('theirs');
   store({ notes: 'newest' });
-  await client.invalidateQueries();
+  await act(() => client.invalidateQueries());
   await screen.findByDisplayValue('newest');
   expect(screen.queryByRole('alert')).toBeNull();
 });
@@ -101,9 +101,10 @@ it('a name that is too long is refused in words, and stays as it was written', a
 it('asks before notes that are not saved are left', async () => {
   const ask = vi.spyOn(window, 'confirm').mockReturnValue(false);
   const { router, field } = await open();
-  await router.navigate({ to: '/runs' });
+  const go = (to: string) => act(() => router.navigate({ to }));
+  await go('/runs');
   expect(ask).not.toHaveBeenCalled();
-  await router.navigate({ to: '/' });
+  await go('/');
   const again = await screen.findByRole('textbox', { name: 'Notes' });
   expect(again).not.toBe(field);
   await userEvent.type(again, ', and more');
@@ -111,6 +112,6 @@ it('asks before notes that are not saved are left', async () => {
   await waitFor(() => expect(ask).toHaveBeenCalledOnce());
   expect(router.state.location.pathname).toBe('/');
   ask.mockReturnValue(true);
-  await router.navigate({ to: '/runs' });
+  await go('/runs');
   expect(await screen.findByText('list of runs')).toBeVisible();
 });

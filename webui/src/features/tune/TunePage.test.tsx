@@ -263,9 +263,9 @@ it('a run with a file that the operator lists is started here', async () => {
   expect(screen.getByText('listen 80; at 127.77.0.1:PORT')).toBeVisible();
   expect(screen.queryByText(/Logs, which stay on/)).toBeNull();
   expect(screen.getByRole('button', { name: 'Start the run' })).toBeEnabled();
-  await expect
-    .poll(() => estimated)
-    .toContainEqual(expect.objectContaining({ preset: 'quick', base: '/srv/listed.conf' }));
+  await waitFor(() =>
+    expect(estimated).toContainEqual(expect.objectContaining({ preset: 'quick', base: '/srv/listed.conf' })),
+  );
   expect(await screen.findByText('It is measured with what it includes: /srv/b.conf.')).toBeVisible();
 });
 
