@@ -3,7 +3,11 @@
  */
 #include "httpd/http/characters.h"
 
+#include <endian.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define TOKEN  CHARACTER_TOKEN
 #define VALUE  CHARACTER_VALUE
@@ -48,28 +52,20 @@ static lanes_t load_lanes(const char *text)
     return lanes;
 }
 
-/* Says whether any lane is set. */
-static bool any_lane(lanes_t lanes)
+/* Returns a bit for each lane that is set, the lowest for the first one. */
+static inline unsigned mask_of(lanes_t lanes)
 {
+#ifdef __SSE2__
+    return (unsigned)_mm_movemask_epi8((__m128i)lanes);
+#else
+    const uint64_t lowest = UINT64_C(0x0101010101010101);   /* bit of each byte, */
+    const uint64_t together = UINT64_C(0x0102040810204080); /* which this factor brings into the last one */
     uint64_t words[LANES / 8];
 
     memcpy(words, &lanes, LANES);
-    return (words[0] | words[1]) != 0;
-}
-
-/* Returns the number of the first lane that is set; LANES: none is. */
-static size_t first_lane(lanes_t lanes)
-{
-    uint64_t words[LANES / 8];
-
-    memcpy(words, &lanes, LANES);
-    for (size_t i = 0; i < LANES / 8; i++) {
-        if (words[i] != 0)
-            return 8 * i + (size_t)(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? __builtin_ctzll(words[i])
-                                                                              : __builtin_clzll(words[i])) /
-                               8;
-    }
-    return LANES;
+    return (unsigned)((htole64(words[0]) & lowest) * together >> 56 |
+                      (htole64(words[1]) & lowest) * together >> 56 << 8);
+#endif
 }
 
 /* Sixteen bytes at a time where there are so many; the table says what the first other one is. */
@@ -80,28 +76,35 @@ size_t characters_token_span(const char *text, size_t length)
     if (length >= LANES) {
         const lanes_t bytes = load_lanes(text);
         const lanes_t lower = bytes | 0x20;
+        const unsigned others = mask_of((lanes_t)(((lower < 'a') | (lower > 'z')) & (bytes != '-')));
 
-        span = first_lane((lanes_t)(((lower < 'a') | (lower > 'z')) & (bytes != '-')));
+        span = others ? (size_t)__builtin_ctz(others) : LANES;
+        if (others && text[span] == ':')
+            return span;
     }
     return span + characters_span(text + span, length - span, CHARACTER_TOKEN);
 }
 
-/* Sets the lanes with a control character that no value may have: any but the tab. */
-static lanes_t not_value(lanes_t bytes)
+/* Returns a bit for each of sixteen bytes that no value may have: a control character other than the tab. */
+static inline unsigned not_value(const char *text)
 {
-    return (lanes_t)(((bytes < ' ') & (bytes != '\t')) | (bytes == 0x7F));
+    const lanes_t bytes = load_lanes(text);
+
+    return mask_of((lanes_t)(((bytes < ' ') & (bytes != '\t')) | (bytes == 0x7F)));
 }
 
-/* Of the text of a request most is values, so they are looked at sixteen bytes at a time, the last ones
- * together with some before them. */
-bool characters_are_value(const char *text, size_t length)
+/* The last bytes are looked at together with some before them. */
+size_t characters_value_end(const char *text, size_t from, size_t length)
 {
-    lanes_t lanes;
+    unsigned others;
 
+    for (; length - from >= LANES; from += LANES) {
+        others = not_value(text + from);
+        if (others)
+            return from + (size_t)__builtin_ctz(others);
+    }
     if (length < LANES)
-        return characters_span(text, length, VALUE) == length;
-    lanes = not_value(load_lanes(text + length - LANES));
-    for (size_t i = 0; i + LANES < length; i += LANES)
-        lanes |= not_value(load_lanes(text + i));
-    return !any_lane(lanes);
+        return from + characters_span(text + from, length - from, VALUE);
+    others = not_value(text + length - LANES) >> (LANES - (length - from));
+    return others ? from + (size_t)__builtin_ctz(others) : length;
 }

@@ -38,7 +38,8 @@ static inline size_t characters_span(const char *text, size_t length, uint8_t cl
 /* The same for CHARACTER_TOKEN, where most are letters and dashes, as in the name of a header. */
 size_t characters_token_span(const char *text, size_t length);
 
-/* Says whether all bytes are of class CHARACTER_VALUE. */
-bool characters_are_value(const char *text, size_t length);
+/* Returns the place, at or behind `from`, of the first byte of `text` that is not of class CHARACTER_VALUE;
+ * `length`: there is none. All that may stand in a line of a head is of that class. */
+size_t characters_value_end(const char *text, size_t from, size_t length);
 
 #endif

@@ -95,10 +95,12 @@ static unsigned take_target(struct request *request, const char *data, const cha
     return 0;
 }
 
+#define VERSION_LENGTH (sizeof("HTTP/1.1") - 1)
+
 /* §2.3. Returns 0 or the status of the error. */
-static unsigned take_version(struct request *request, const char *text, size_t length)
+static unsigned take_version(struct request *request, const char text[VERSION_LENGTH])
 {
-    if (length != 8 || memcmp(text, "HTTP/", 5) != 0 || text[6] != '.' ||
+    if (memcmp(text, "HTTP/", 5) != 0 || text[6] != '.' ||
         !(CHARACTER_CLASSES[(unsigned char)text[5]] & CHARACTER_DIGIT) ||
         !(CHARACTER_CLASSES[(unsigned char)text[7]] & CHARACTER_DIGIT))
         return HTTP_BAD_REQUEST;
@@ -129,21 +131,21 @@ static unsigned take_method(struct request *request, const char *method, size_t 
     return HTTP_NOT_IMPLEMENTED;
 }
 
-/* §3. Returns true when the request ends here with an error. */
+/* §3. What stands between method and version is the target, which may hold no space. Returns true when the
+ * request ends here with an error. */
 static bool take_request_line(struct request *request, const char *data, const char *line, size_t length)
 {
     const size_t method_length = characters_span(line, length, CHARACTER_TOKEN);
-    const char *target = line + method_length + 1;
-    const char *line_end = line + length;
-    const char *target_end;
+    const char *target, *target_end;
     unsigned status, method_status;
 
-    if (method_length == 0 || target > line_end || target[-1] != ' ')
+    if (method_length == 0 || method_length + 2 + VERSION_LENGTH > length)
         return fail(request, HTTP_BAD_REQUEST);
-    target_end = memchr(target, ' ', (size_t)(line_end - target));
-    if (!target_end)
+    target = line + method_length + 1;
+    target_end = line + length - VERSION_LENGTH - 1;
+    if (target[-1] != ' ' || *target_end != ' ')
         return fail(request, HTTP_BAD_REQUEST);
-    status = take_version(request, target_end + 1, (size_t)(line_end - target_end - 1));
+    status = take_version(request, target_end + 1);
     if (status != 0)
         return fail(request, status);
     method_status = take_method(request, line, method_length);
@@ -297,8 +299,8 @@ static bool take_header(struct request *request, const char *line, size_t length
 {
     const size_t name_length = characters_token_span(line, length);
     const char *value = line + name_length + 1;
-    const char *end = line + length;
-    size_t value_length;
+    size_t value_length = length - name_length - 1;
+    enum field field;
     unsigned status = 0;
 
     /* A line that begins with white space (obs-fold, §5.2) has no name either. */
@@ -306,12 +308,12 @@ static bool take_header(struct request *request, const char *line, size_t length
         return fail(request, HTTP_BAD_REQUEST);
     if (++request->header_count > REQUEST_HEADER_COUNT_MAX)
         return fail(request, HTTP_HEADER_FIELDS_TOO_LARGE);
-    value_length = (size_t)(end - value);
-    if (!characters_are_value(value, value_length))
-        return fail(request, HTTP_BAD_REQUEST);
+    field = field_of(line, name_length);
+    if (field == FIELD_OTHER)
+        return false;
     value = text_trim(value, &value_length);
 
-    switch (field_of(line, name_length)) {
+    switch (field) {
     case FIELD_HOST:
         status = take_host(request, value, value_length);
         break;
@@ -413,13 +415,14 @@ static bool exceeds_limit(struct request *request, size_t length)
     return length > REQUEST_LINE_MAX + 1 && fail(request, HTTP_URI_TOO_LONG);
 }
 
-/* Goes on as far as the bytes reach. Returns true when the request ends. */
+/* Goes on as far as the bytes reach. Returns true when the request ends. Every byte of a line is one that a
+ * value may hold (what a name or a target may hold besides that is looked at later), so the first other one
+ * ends the line, or spoils it. */
 static bool go_on(struct request *request, const char *data, size_t length)
 {
     while (request->parsed < length) {
         const char *line = data + request->parsed;
-        const char *line_feed;
-        size_t line_length;
+        size_t end, line_length;
 
         if (request->line_kind == LINES_END)
             return take_body(request, data, length);
@@ -427,21 +430,20 @@ static bool go_on(struct request *request, const char *data, size_t length)
         if (request->line_kind != LINE_HEADER && *line != '\r' &&
             !(CHARACTER_CLASSES[(unsigned char)*line] & CHARACTER_TOKEN))
             return fail(request, HTTP_BAD_REQUEST);
-        line_feed = memchr(data + request->scanned, '\n', length - request->scanned);
-        if (!line_feed) {
-            request->scanned = (uint32_t)length;
-            return exceeds_limit(request, length - request->parsed);
-        }
-        line_length = (size_t)(line_feed - line);
-        if (exceeds_limit(request, line_length))
+        end = characters_value_end(data, request->scanned, length);
+        line_length = end - request->parsed;
+        if (exceeds_limit(request, line_length + (end < length)))
             return true;
-        if (line_length == 0 || line[line_length - 1] != '\r')
-            return fail(request, HTTP_BAD_REQUEST); /* bare LF; §2.2 lets us refuse it */
+        if (end + 1 >= length) {
+            request->scanned = (uint32_t)end;
+            return end < length && data[end] != '\r' && fail(request, HTTP_BAD_REQUEST);
+        }
+        if (memcmp(data + end, "\r\n", 2) != 0)
+            return fail(request, HTTP_BAD_REQUEST); /* also for a bare LF; §2.2 lets us refuse it */
         if (request->line_kind == LINE_HEADER)
-            request->header_bytes += (uint32_t)line_length + 1;
-        request->parsed += (uint32_t)line_length + 1;
-        request->scanned = request->parsed;
-        if (take_line(request, data, line, line_length - 1))
+            request->header_bytes += (uint32_t)line_length + 2;
+        request->parsed = request->scanned = (uint32_t)end + 2;
+        if (take_line(request, data, line, line_length))
             return true;
     }
     return false;

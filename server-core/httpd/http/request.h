@@ -35,7 +35,7 @@ enum request_method { METHOD_GET, METHOD_HEAD, METHOD_OTHER };
 struct request {
     /* Progress. */
     uint32_t parsed;  /* bytes of complete lines, and of the body behind them */
-    uint32_t scanned; /* bytes known to hold no further line feed */
+    uint32_t scanned; /* bytes known to hold no further end of a line */
     uint32_t header_bytes;
     uint16_t header_count;
     uint8_t line_kind;

@@ -65,6 +65,7 @@ static const struct vector VECTORS[] = {
 
     {"two spaces", "GET  / HTTP/1.1\r\n" HOST "\r\n", 400, false, NULL},
     {"tab for space", "GET\t/ HTTP/1.1\r\n" HOST "\r\n", 400, false, NULL},
+    {"space in the target", "GET /a b HTTP/1.1\r\n" HOST "\r\n", 400, false, NULL},
     {"space at the end", "GET / HTTP/1.1 \r\n" HOST "\r\n", 400, false, NULL},
     {"space before the method", " GET / HTTP/1.1\r\n" HOST "\r\n", 400, false, NULL},
     {"no version", "GET /\r\n\r\n", 400, false, NULL},
@@ -231,6 +232,22 @@ static void test_nul_byte_in_a_header_yields_400(void **state)
     (void)state;
     assert_int_equal(parse(head, sizeof(head) - 1, sizeof(head) - 1, 1, &ended).status, 400);
     assert_true(ended);
+}
+
+static void test_what_no_line_may_have_yields_400_without_the_end_of_the_line(void **state)
+{
+    static const char *const HEADS[] = {"GET /\x01", GET "Host: a\x7F", GET "Host: a\n", GET "Host: a\rb"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(HEADS) / sizeof(*HEADS); i++) {
+        const size_t length = strlen(HEADS[i]);
+        bool ended;
+
+        assert_int_equal(parse(HEADS[i], length, length, 1, &ended).status, 400);
+        assert_true(ended);
+        assert_int_equal(parse(HEADS[i], length, length, length, &ended).status, 400);
+        assert_true(ended);
+    }
 }
 
 static void test_requests_behind_the_first_are_left_alone(void **state)
@@ -403,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_vector_has_its_outcome_however_it_is_cut),
         cmocka_unit_test(test_nul_byte_in_a_header_yields_400),
+        cmocka_unit_test(test_what_no_line_may_have_yields_400_without_the_end_of_the_line),
         cmocka_unit_test(test_requests_behind_the_first_are_left_alone),
         cmocka_unit_test(test_body_is_counted_among_the_bytes_of_its_request),
         cmocka_unit_test(test_bytes_of_a_body_need_not_be_kept),
