@@ -238,17 +238,17 @@ static enum http_status missing_index(struct file_cache *cache, const char *dire
     return HTTP_FORBIDDEN;
 }
 
-/* Writes the path of the file that a path stands for: that of a directory stands for its index. Returns
- * whether it is a directory's. */
-static bool complete_path(const char *path, char file[FILE_CACHE_PATH_MAX])
+/* Returns the path of the file that a path stands for: that of a directory stands for its index, whose path
+ * is written to `index`. */
+static const char *file_path(const char *path, char index[FILE_CACHE_PATH_MAX])
 {
     const size_t length = strlen(path);
-    const bool is_directory = length == 0 || path[length - 1] == '/';
 
-    memcpy(file, path, length + 1);
-    if (is_directory)
-        memcpy(file + length, INDEX_NAME, sizeof(INDEX_NAME));
-    return is_directory;
+    if (length > 0 && path[length - 1] != '/')
+        return path;
+    memcpy(index, path, length);
+    memcpy(index + length, INDEX_NAME, sizeof(INDEX_NAME));
+    return index;
 }
 
 const char *file_cache_locate(const struct file_cache *cache, const char *wanted, int *root)
@@ -260,12 +260,11 @@ const char *file_cache_locate(const struct file_cache *cache, const char *wanted
 bool file_cache_would_wait(struct file_cache *cache, const char *path, const struct http_date *date,
                            uint8_t *asked, char wanted[FILE_CACHE_PATH_MAX], struct cached_file **file)
 {
-    struct cached_file *known;
+    const char *name = file_path(path, wanted);
+    struct cached_file *known = file_table_find(cache->table, &cache->user, name);
     unsigned names;
     size_t length;
 
-    complete_path(path, wanted);
-    known = file_table_find(cache->table, &cache->user, wanted);
     if (known && atomic_load_explicit(&known->checked, memory_order_relaxed) == date->second) {
         cache->user.counters->cache_hits++;
         *file = known;
@@ -276,10 +275,11 @@ bool file_cache_would_wait(struct file_cache *cache, const char *path, const str
         *asked = 1; /* an open file keeps the names that lead to it in the kernel's cache */
     if (known)
         file_cache_release(known);
+    if (name != wanted)
+        strcpy(wanted, name);
     names = may_have_codings(cache, wanted) ? 1 + CODING_COUNT : 1;
     length = strlen(wanted);
     while (*asked < names) {
-        const char *name;
         int root;
 
         if (*asked > 0)
@@ -296,13 +296,14 @@ bool file_cache_would_wait(struct file_cache *cache, const char *path, const str
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **found)
 {
-    char file_path[FILE_CACHE_PATH_MAX];
-    const char *directory = complete_path(path, file_path) ? path : NULL;
+    char index[FILE_CACHE_PATH_MAX];
+    const char *name = file_path(path, index);
+    const char *directory = name == index ? path : NULL;
     struct counters *counters = cache->user.counters;
     struct cached_file *file;
     enum http_status status;
 
-    file = file_table_find(cache->table, &cache->user, file_path);
+    file = file_table_find(cache->table, &cache->user, name);
     if (file && !still_current(cache, file, date->second)) {
         file_table_remove(cache->table, &cache->user, file);
         file_cache_release(file);
@@ -312,7 +313,7 @@ enum http_status file_cache_get(struct file_cache *cache, const char *path, cons
         counters->cache_hits++;
     } else {
         counters->cache_misses++;
-        status = load(cache, file_path, date->second, &file);
+        status = load(cache, name, date->second, &file);
         if (status == HTTP_NOT_FOUND && directory)
             return missing_index(cache, directory);
         if (status == HTTP_MOVED_PERMANENTLY && directory)
