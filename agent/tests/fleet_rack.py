@@ -116,6 +116,11 @@ class RackHost:
         """Where it keeps what it has."""
         return self.rack.folder / self.name
 
+    @property
+    def station(self) -> "Agent | None":
+        """What runs here, and has not ended; the first, where there are several."""
+        return next((agent for agent in self.running if agent.process.poll() is None), None)
+
     def environ(self) -> dict[str, str]:
         """The environment of its commands."""
         self.var.mkdir(exist_ok=True)
@@ -196,6 +201,11 @@ class Agent:
         """Sends it a signal."""
         self.process.send_signal(number)
 
+    def kill(self) -> None:
+        """Kills it, and waits until it is dead."""
+        self.process.kill()
+        self.process.wait()
+
     def exit_code(self) -> int:
         """That of a process that ends by itself."""
         return self.process.wait(WITHIN_S)
@@ -209,8 +219,7 @@ class Agent:
         try:
             return self.exit_code()
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
             raise
 
 

@@ -10,10 +10,13 @@ from trimtab_agent.errors import HostError
 from trimtab_agent.fleet.controller import Fleet
 from trimtab_agent.station.link import require_links
 from trimtab_db import Repository, open_database, records
-from trimtab_tuner.judging.job import TrialJob, read_job
+from trimtab_trials.trial import Verdict
+from trimtab_tuner.judging.job import TrialJob, TrialReport, read_job
 
 RATES = (300, 600)
 RATE_S = 1.0
+DRIVEN = {Verdict.VERIFIED, Verdict.FAILED_VERIFICATION, Verdict.GENERATOR_LIMITED, Verdict.DISTURBED}
+"""The verdicts of a server that was driven: which of them it is depends on what else this machine does."""
 
 
 def job(**changed: object) -> TrialJob:
@@ -36,6 +39,14 @@ def job(**changed: object) -> TrialJob:
             }
         )
     )
+
+
+def assert_driven(report: TrialReport) -> None:
+    """Its server was driven from the first rate on, for as long as the machine was quiet enough."""
+    assert report.verdict in DRIVEN, report.reason
+    driven = tuple(measurement.rate_rps for measurement in report.measurements)
+    assert driven, report.reason
+    assert driven == RATES[: len(driven)]
 
 
 @pytest.fixture(scope="module")

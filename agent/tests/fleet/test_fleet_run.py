@@ -1,7 +1,5 @@
 """Runs on several hosts of the fleet, from the command line."""
 
-import signal
-
 import pytest
 from fleet_rack import wait_until
 from trimtab_db.records import BookingState, RunState
@@ -67,15 +65,13 @@ def test_run_uses_all_hosts_and_says_what_they_say_together(rack, web, repositor
 def test_run_goes_on_without_a_host_that_dies_and_resumes_where_its_study_was_killed(rack, web, repository):
     """Nothing is measured twice that was recorded, and nothing is recorded twice."""
     control = rack.hosts["control"]
-    study = control.start("tune", "--host", "all", "--budget", "5", *SHORT)
     before = newest(repository).id if repository.runs() else 0
+    study = control.start("tune", "--host", "all", "--budget", "5", *SHORT)
     wait_until(lambda: newest(repository).id > before, "a run")
     run_id = newest(repository).id
     wait_until(lambda: len(repository.trials(run_id)) >= 3, "three trials")
-    web[2].running[-1].signal(signal.SIGKILL)
-    web[2].running[-1].process.wait()
-    study.signal(signal.SIGKILL)
-    study.process.wait()
+    web[2].running[-1].kill()
+    study.kill()
     left = repository.trials(run_id)
     document = control.run("tune", "--resume", str(run_id), "--json")
     run = repository.run(run_id)

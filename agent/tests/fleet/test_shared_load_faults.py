@@ -136,7 +136,13 @@ def load(generators, tmp_path):
 
 
 @pytest.fixture
-def drive(load, tmp_path):
+def progress():
+    """The lines of progress that were told."""
+    return []
+
+
+@pytest.fixture
+def drive(load, tmp_path, progress):
     """Drives one rate; the results, and the edges of the window that were told."""
     sessions = tmp_path / "sessions.log"
     sessions.write_text("/index.html\n")
@@ -158,7 +164,7 @@ def drive(load, tmp_path):
         edges = []
         stop = StopSignal()
         try:
-            return load.drive(order, (), stop, lambda _line: None, edges.append), edges
+            return load.drive(order, (), stop, progress.append, edges.append), edges
         finally:
             stop.close()
 
@@ -173,6 +179,18 @@ def test_all_begin_at_one_moment_by_their_own_clocks(drive, generators):
     first, second = (generator.orders[0] for generator in generators.values())
     assert second["start_at_ns"] - first["start_at_ns"] == A_DAY_NS
     assert (first["machine"], second["machine"], first["machines"]) == (0, 1, 2)
+
+
+def test_progress_is_told_when_all_have_told_it_as_that_of_one_load(drive, generators, progress):
+    """Counts are sums; of percentiles the largest is told, which no average of theirs would be."""
+    line = '{{"type": "progress", "elapsed_s": {}, "requests_replied": {}, "reply_p99_us": {}}}'
+    begin, *rest = generators["load1"].drives
+    generators["load1"].drives = [begin, {"line": line.format(1.0, 200, 40)}, *rest]
+    drive()
+    assert progress == []
+    generators["load2"].drives = [begin, {"line": line.format(1.1, 190, 90)}, *rest]
+    drive()
+    assert progress == [{"type": "progress", "elapsed_s": 1.1, "requests_replied": 390, "reply_p99_us": 90}]
 
 
 def test_clock_that_is_set_between_two_rates_is_found_anew(drive, generators):

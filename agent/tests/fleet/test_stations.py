@@ -1,6 +1,5 @@
 """Stations of a fleet: they join, carry orders out, survive their scheduler, and leave."""
 
-import signal
 import threading
 
 import pytest
@@ -10,19 +9,24 @@ from trimtab_agent.fleet.remote_station import RemoteStation
 from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.stopping import Stopped
 from trimtab_db.records import BookingState, StationRole, StationState
-from trimtab_trials.trial import Verdict
 
-from .conftest import RATES, job
+from .conftest import assert_driven, job
 
 pytestmark = [pytest.mark.live, pytest.mark.kernel, pytest.mark.timeout(900)]  # several waits
 
 
 @pytest.fixture(scope="module")
-def web1(rack, database_url):
-    """A host that runs servers, in the fleet."""
-    host = rack.host("web1", TRIMTAB_DATABASE_URL=database_url)
-    host.join("server")
-    return host
+def machine(rack, database_url):
+    """A host that runs servers."""
+    return rack.host("web1", TRIMTAB_DATABASE_URL=database_url)
+
+
+@pytest.fixture
+def web1(machine):
+    """The host, in the fleet: also where the test before has had it leave."""
+    if machine.station is None:
+        machine.join("server")
+    return machine
 
 
 @pytest.fixture
@@ -53,10 +57,9 @@ def test_trial_is_carried_out_there_and_recorded_under_its_token(at_web1, reposi
     """The listener is told what happens; the host of the report is the station's."""
     begun, measured = [], []
     report = carry_out(at_web1, 1, JobListener(rate_started=begun.append, measured=measured.append))
-    assert report.verdict is Verdict.VERIFIED, report.reason
+    assert_driven(report)
     assert report.host.name == "web1"
-    assert tuple(m.rate_rps for m in report.measurements) == RATES
-    assert begun == list(RATES)
+    assert begun == [m.rate_rps for m in report.measurements]
     assert [m.goodput_mbps for m in measured] == [m.goodput_mbps for m in report.measurements]
     booking = repository.bookings(at_web1._run_id).one(1, 1)
     assert (booking.state, booking.token) == (BookingState.COMMITTED, 1)
@@ -110,16 +113,15 @@ def test_station_joins_again_and_its_trial_goes_on_when_the_scheduler_is_started
     def restart(_rate):
         if not restarted.is_set():
             restarted.set()
-            control.running[-1].process.kill()
-            control.running[-1].process.wait()
+            control.running[-1].kill()
             control.start("fleet", "serve", "--listen", rack.address)
 
     report = carry_out(at_web1, 1, JobListener(rate_started=restart))
     assert restarted.is_set()
-    assert report.verdict is Verdict.VERIFIED
+    assert_driven(report)
     assert repository.bookings(at_web1._run_id).one(1, 1).token == 1
-    wait_until(lambda: web1.running[-1].log.count("is in the fleet") == 2, "web1 in the fleet again")
-    assert carry_out(at_web1, 2).verdict is Verdict.VERIFIED
+    wait_until(lambda: web1.station.log.count("is in the fleet") == 2, "web1 in the fleet again")
+    assert_driven(carry_out(at_web1, 2))
 
 
 def test_drained_station_finishes_what_it_does_and_leaves(rack, web1, at_web1, repository):
@@ -131,19 +133,20 @@ def test_drained_station_finishes_what_it_does_and_leaves(rack, web1, at_web1, r
             drained.set()
             rack.hosts["control"].run("fleet", "drain", "web1")
 
-    assert carry_out(at_web1, 1, JobListener(rate_started=drain)).verdict is Verdict.VERIFIED
-    assert web1.running[-1].exit_code() == 0
-    assert "its settings are as they were" in web1.running[-1].log
+    station = web1.station
+    assert_driven(carry_out(at_web1, 1, JobListener(rate_started=drain)))
+    assert station.exit_code() == 0
+    assert "its settings are as they were" in station.log
     assert repository.station("web1").state is StationState.LEFT
     assert "is forgotten" in rack.hosts["control"].run("fleet", "forget", "web1")
     assert repository.stations() == ()
-    web1.join("server")
 
 
-def test_second_station_on_a_machine_is_refused(rack, web1):
+@pytest.mark.parametrize(("role", "exit_code"), [("generator", 3), ("server", 1)])
+def test_second_station_on_a_machine_is_refused(rack, web1, role, exit_code):
     """It would measure beside the first; the sentence names that one's process."""
-    second = web1.start("station", "join", rack.scheduler, "--role", "generator")
-    assert second.exit_code() == 3
+    second = web1.start("station", "join", rack.scheduler, "--role", role)
+    assert second.exit_code() == exit_code
     assert "is running on this machine" in second.log
 
 
@@ -180,8 +183,6 @@ def test_stranger_is_not_let_in(rack, tmp_path):
 
 def test_killed_station_gives_up_its_lease_and_comes_back_in_order(rack, web1, at_web1, repository):
     """What a kill -9 has left is put back before the station is in the fleet again."""
-    station = next(agent for agent in web1.running if agent.process.poll() is None)
-    station.signal(signal.SIGKILL)
-    station.process.wait()
+    web1.station.kill()
     web1.join("server")
-    assert carry_out(at_web1, 1).verdict is Verdict.VERIFIED
+    assert_driven(carry_out(at_web1, 1))
