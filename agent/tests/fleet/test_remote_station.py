@@ -7,7 +7,7 @@ PostgreSQL is in test_stations.py and test_fleet_run.py.
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from fleet_rack import wait_until
@@ -19,7 +19,7 @@ from trimtab_agent.fleet.remote_station import RemoteStation
 from trimtab_agent.fleet.station_host import StationHost
 from trimtab_agent.fleet.work import WorkOrder
 from trimtab_agent.station.equipment import JobListener
-from trimtab_db import open_database, sqlite_url
+from trimtab_db import database, open_database, sqlite_url
 from trimtab_db.errors import DatabaseUnavailableError
 from trimtab_db.records import BookingState, StationRole
 from trimtab_db.repository.bookings import Bookings
@@ -323,6 +323,32 @@ def test_late_result_of_a_station_that_was_cut_off_beyond_its_lease_is_not_recor
     trials.go_on()
     engine.host.wait_until_idle()
     assert (study.booking.token, study.booking.result["reason"]) == (2, "trial 7")
+
+
+@pytest.mark.parametrize(("step", "measured"), [(timedelta(days=1), 2), (timedelta(days=-1), 1)])
+def test_clock_of_the_database_that_is_set_costs_the_trial_in_flight_at_most(
+    engine, trials, study, monkeypatch, step, measured
+):
+    """Set forward, it ends the lease: what is measured under it is refused, and measured once more."""
+
+    class Stepped(datetime):
+        """The clock after it was set."""
+
+        @classmethod
+        def now(cls, zone):
+            """The present by it."""
+            return datetime.now(zone) + step
+
+    trials.held = True
+    answer = study.order()
+    begun(engine, trials, answer)
+    asked, one = [], Bookings.one
+    monkeypatch.setattr(Bookings, "one", lambda *named: asked.append(named) or one(*named))
+    monkeypatch.setattr(database, "datetime", Stepped)
+    wait_until(lambda: study.booking.token == measured and len(asked) > 5, "the study has looked")
+    trials.go_on()
+    assert answer.result(60).reason == f"trial {measured}"
+    assert (trials.begun, study.booking.token) == (measured, measured)
 
 
 def test_database_that_goes_away_while_a_trial_is_waited_for_ends_nothing(engine, trials, study, monkeypatch):
