@@ -1,8 +1,12 @@
 """Keys that whoever runs Trimtab may not read: made ones of the same kind stand in their place."""
 
 import os
+import pwd
 import subprocess
+import tempfile
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -166,6 +170,49 @@ def test_root_reads_keys_itself(tmp_path):
     (tmp_path / "a.key").write_text("")
     assert not made_keys.is_guarded(tmp_path / "a.key")
     assert not made_keys.is_guarded(tmp_path / "none.key")
+
+
+@contextmanager
+def as_nobody():
+    """This process, which is root's, with whatever it starts, is nobody's meanwhile."""
+    groups, nobody = os.getgroups(), pwd.getpwnam("nobody")
+    os.setgroups([])
+    os.setresgid(nobody.pw_gid, nobody.pw_gid, 0)
+    os.setresuid(nobody.pw_uid, nobody.pw_uid, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+        os.setresgid(0, 0, 0)
+        os.setgroups(groups)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+@pytest.mark.parametrize("name", SERVERS)
+def test_ordinary_user_measures_a_file_whose_key_only_root_may_read(name):
+    """Its server takes the private copy, though neither the user nor it can read the key."""
+    target = TARGETS[name]
+    program = find_installed(target.program)
+    if program is None:
+        pytest.skip(f"{target.program} is not installed")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "run").mkdir()
+        whole_files.written(
+            folder, name, "tls", {"PORT": 18080, "TLS": 18443, "BACKEND": 18081, "DIR": folder}
+        )
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        keys = [each for each in folder.iterdir() if each.is_file() and "PRIVATE KEY" in each.read_text()]
+        for key in keys:
+            key.chmod(0o600)
+        with as_nobody():
+            base = read_base(target, folder / target.file_name, with_commands=True)
+            values = own_values(target, base.expanded, 1)
+            require_measurable(target, base, values, CPUS, program)
+            told = keys_made(target, base, values)
+        assert len(told) == 2
+        assert all(any(f"as {key} may not be read by this user" in line for key in keys) for line in told)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
