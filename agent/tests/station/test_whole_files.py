@@ -120,7 +120,8 @@ def test_sites_of_a_private_instance_answer_as_in_production(name, case, open_di
 @contextmanager
 def production_of(target: Target, program: Path, path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """The server as its administrator runs it, with that file; it answers at the port."""
-    process = subprocess.Popen(target.start_command(str(path), str(program)))
+    # A group of its own: Apache with prefork ends all of the one that it is in.
+    process = subprocess.Popen(target.start_command(str(path), str(program)), process_group=0)
     try:
         until(lambda: answers(f"{ADDRESS}:{port}"))
         yield process
