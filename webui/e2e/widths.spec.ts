@@ -69,6 +69,34 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
   });
 }
 
+test('the table of the finalists, their ranks and the neighbours need no scrolling sideways', async ({
+  page,
+}) => {
+  for (const width of [390, 780, 1220, 1360]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(`/runs/${FINISHED}`);
+    const tables = ['What the finalists do', 'Ranks of the finalists'].map((name) =>
+      page.getByRole('table', { name }),
+    );
+    if (width >= 780)
+      tables.push(
+        page.getByRole('region', { name: 'Table: Neighbours of the best configuration' }).getByRole('table'),
+      );
+    for (const table of tables) {
+      const beyond = await table.evaluate((own) => own.scrollWidth - (own.parentElement?.clientWidth ?? 0));
+      expect
+        .soft(beyond, `${await table.getAttribute('aria-label')} at ${width} pixels`)
+        .toBeLessThanOrEqual(0);
+    }
+    await expect(
+      page
+        .getByRole('row', { name: /^recommended/ })
+        .getByText('requests/s')
+        .first(),
+    ).toBeVisible();
+  }
+});
+
 /** The names of charts that are wider than the panel they stand in. */
 const tooWide = () =>
   [...document.querySelectorAll('canvas')].flatMap((canvas) => {

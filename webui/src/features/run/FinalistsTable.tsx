@@ -2,12 +2,13 @@
 
 import { Table } from '@mantine/core';
 import type { Performance } from '../../api/generated';
+import { FoldingTable } from '../../components/FoldingTable';
 import { GainText } from '../../components/GainText';
 import { IntervalBar } from '../../components/IntervalBar';
 import { WithTerms } from '../../components/Term';
-import { formatMbps } from '../../maths/format';
+import { formatMbps, formatRate } from '../../maths/format';
 import { intervalText, leastText } from '../../maths/intervals';
-import { type Finalist, mostOf, TOLD, type Told, toldAt } from './finalists';
+import { type Finalist, mostOf, TOLD, type Told } from './finalists';
 import classes from './Run.module.css';
 
 /** `than` is what gains are over. */
@@ -16,54 +17,64 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
   const load = performances.find(({ load_rps }) => load_rps != null)?.load_rps;
   const known = TOLD.filter(({ figure }) => performances.some((one) => figure(one)));
   const gains = performances.some(({ capacity_gain }) => capacity_gain);
+  const more = `More load than the ${than}`;
   return (
-    <Table.ScrollContainer minWidth={520} type="native" mt="md">
-      <Table fz="sm" verticalSpacing={5} aria-label="What the finalists do">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>
-              <WithTerms text="Mean, 95 % interval" />
+    <FoldingTable
+      className={classes.finalists}
+      mt="md"
+      fz="sm"
+      verticalSpacing={5}
+      aria-label="What the finalists do"
+    >
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th data-stays>
+            <WithTerms text="Mean, 95 % interval" />
+            {load != null && known.some(({ loaded }) => loaded) && (
+              <span className={classes.interval}>latency and CPU at {formatRate(load)}</span>
+            )}
+          </Table.Th>
+          {gains && (
+            <Table.Th data-right className={classes.told}>
+              {more}
+            </Table.Th>
+          )}
+          {known.map((told) => (
+            <Table.Th key={told.name} data-right className={classes.told}>
+              <WithTerms text={told.name} />
+            </Table.Th>
+          ))}
+          <Table.Th data-right>Score</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {of.map(({ name, differs, isBest, performance, ranked }) => (
+          <Table.Tr key={name} className={classes.finalist} data-best={isBest || undefined}>
+            <Table.Th scope="row">
+              {name}
+              {differs && <code>{differs}</code>}
             </Table.Th>
             {gains && (
-              <Table.Th ta="right" className={classes.told}>
-                More load than the {than}
-              </Table.Th>
+              <Table.Td data-right data-name={more}>
+                {performance.capacity_gain ? (
+                  <GainText gain={performance.capacity_gain} atLeast={performance.at_least ?? false} />
+                ) : (
+                  '–'
+                )}
+              </Table.Td>
             )}
             {known.map((told) => (
-              <Table.Th key={told.name} ta="right" className={classes.told}>
-                <WithTerms text={toldAt(told, load)} />
-              </Table.Th>
+              <Table.Td key={told.name} data-right data-name={told.name}>
+                <ToldCell told={told} of={performance} own={isBest} max={mostOf(told, performances)} />
+              </Table.Td>
             ))}
-            <Table.Th ta="right">Score</Table.Th>
+            <Table.Td data-right data-name="Score">
+              {formatMbps(ranked.mean_score_mbps)}
+            </Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {of.map(({ name, differs, isBest, performance, ranked }) => (
-            <Table.Tr key={name} className={classes.finalist} data-best={isBest || undefined}>
-              <Table.Th scope="row">
-                {name}
-                {differs && <code>{differs}</code>}
-              </Table.Th>
-              {gains && (
-                <Table.Td ta="right">
-                  {performance.capacity_gain ? (
-                    <GainText gain={performance.capacity_gain} atLeast={performance.at_least ?? false} />
-                  ) : (
-                    '–'
-                  )}
-                </Table.Td>
-              )}
-              {known.map((told) => (
-                <Table.Td key={told.name} ta="right">
-                  <ToldCell told={told} of={performance} own={isBest} max={mostOf(told, performances)} />
-                </Table.Td>
-              ))}
-              <Table.Td ta="right">{formatMbps(ranked.mean_score_mbps)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </FoldingTable>
   );
 }
 

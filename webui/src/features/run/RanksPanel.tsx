@@ -2,9 +2,9 @@
 
 import { Table } from '@mantine/core';
 import type { Outcome, RunDetail } from '../../api/generated';
+import { FoldingTable } from '../../components/FoldingTable';
 import { GainText } from '../../components/GainText';
 import { Panel } from '../../components/Panel';
-import { ScrollTable } from '../../components/ScrollTable';
 import { Term, WithTerms } from '../../components/Term';
 import { formatMbps } from '../../maths/format';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
@@ -25,18 +25,18 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
       title="How sure"
       description="Each finalist was measured several times, interleaved with the others. Those that share a rank cannot be told apart."
     >
-      <ScrollTable label="Ranks of the finalists">
+      <FoldingTable fz="sm" verticalSpacing={5} aria-label="Ranks of the finalists">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>
               <Term of="Rank" />
             </Table.Th>
             <Table.Th>Configuration</Table.Th>
-            <Table.Th ta="right">Mean score</Table.Th>
-            <Table.Th ta="right">
+            <Table.Th data-right>Mean score</Table.Th>
+            <Table.Th data-right>
               <WithTerms text="Gain over default" />
             </Table.Th>
-            <Table.Th ta="right">Repeats verified</Table.Th>
+            <Table.Th data-right>Repeats verified</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -46,23 +46,25 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
               className={classes.finalist}
               data-best={recommended(row) || undefined}
             >
-              <Table.Td>{row.rank ?? '–'}</Table.Td>
-              <Table.Td>
+              <Table.Td data-name="Rank">{row.rank ?? '–'}</Table.Td>
+              <Table.Td data-leads className={classes.wraps}>
                 <code>{describeConfiguration(freePart(row.configuration, run.space))}</code>
                 {row.is_default && ' (default)'}
                 {recommended(row) && <strong> recommended</strong>}
               </Table.Td>
-              <Table.Td ta="right">{formatMbps(row.mean_score_mbps)}</Table.Td>
-              <Table.Td ta="right">
+              <Table.Td data-right data-name="Mean score">
+                {formatMbps(row.mean_score_mbps)}
+              </Table.Td>
+              <Table.Td data-right data-name="Gain over default">
                 <GainText gain={row.gain} />
               </Table.Td>
-              <Table.Td ta="right">
+              <Table.Td data-right data-name="Repeats verified">
                 {row.scores_mbps.filter((score) => score !== null).length} of {row.scores_mbps.length}
               </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
-      </ScrollTable>
+      </FoldingTable>
       <ConfidenceNote of={ranking.map(({ gain }) => gain)} />
       {remark_on_ranks && <p className={classes.dimmed}>{remark_on_ranks}</p>}
     </Panel>

@@ -36,7 +36,7 @@ export function StabilityPanel({ stability, run, best }: StabilityPanelProps) {
           <Table.Tbody>
             {stability.neighbours.map(({ configuration, relative_score }) => (
               <Table.Tr key={JSON.stringify(configuration)}>
-                <Table.Td className={classes.neighbour}>
+                <Table.Td className={classes.wraps}>
                   <code>{differenceText(best, configuration, run)}</code>
                 </Table.Td>
                 <Table.Td ta="right">
