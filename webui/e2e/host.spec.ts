@@ -55,7 +55,7 @@ test('tells which knobs of the kernel can be tuned here and which cannot', async
     lacking.length,
   );
   if (here.length === 0) return;
-  const knobs = page.getByRole('region', { name: 'Knobs of the kernel' }).last();
+  const knobs = page.getByRole('table', { name: 'Knobs of the kernel' });
   await expect(knobs.getByRole('row')).toHaveCount(here.length + 1);
   await page.goto('/tune');
   await page.getByRole('switch', { name: 'Tune the kernel too' }).press('Space');

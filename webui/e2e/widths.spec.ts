@@ -97,6 +97,27 @@ test('the table of the finalists, their ranks and the neighbours need no scrolli
   }
 });
 
+test('runs, trials and knobs of the kernel need no scrolling sideways on narrow windows', async ({
+  page,
+}) => {
+  for (const width of [390, 780]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const path of ['/', '/runs', `/runs/${FINISHED}`, '/host']) {
+      await page.goto(path);
+      await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
+      const boxes = page.locator('[data-scrolls]:visible');
+      if (path !== '/host') await expect(boxes.first()).toBeVisible();
+      for (const box of await boxes.all()) {
+        const beyond = await box.evaluate((own) => own.scrollWidth - own.clientWidth);
+        expect.soft(beyond, `${path} at ${width} pixels`).toBeLessThanOrEqual(0);
+      }
+    }
+    await page.goto('/runs');
+    await page.getByRole('button', { name: 'Took' }).click();
+    await expect(page).toHaveURL(/sort=-took/);
+  }
+});
+
 /** The names of charts that are wider than the panel they stand in. */
 const tooWide = () =>
   [...document.querySelectorAll('canvas')].flatMap((canvas) => {

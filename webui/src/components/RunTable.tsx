@@ -7,34 +7,27 @@ import { useProgress } from '../api/useProgress';
 import { formatCount, formatDuration, formatMbps, formatRate, formatTime } from '../maths/format';
 import { leastText } from '../maths/intervals';
 import { searches } from '../maths/presets';
+import { FoldingTable } from './FoldingTable';
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
 import classes from './RunTable.module.css';
 
-/** The columns by which the table can be sorted. */
-export type RunColumn =
-  | 'run'
-  | 'target'
-  | 'state'
-  | 'trials'
-  | 'capacity'
-  | 'gain'
-  | 'score'
-  | 'started'
-  | 'took';
+/** What the columns are called, by any of which the table can be sorted. */
+const TITLES = {
+  run: 'Run',
+  target: 'Target and workload',
+  state: 'State',
+  trials: 'Trials',
+  capacity: 'Capacity',
+  gain: 'Gain over default',
+  score: 'Best score',
+  started: 'Started',
+  took: 'Took',
+} as const;
+const RIGHT: readonly RunColumn[] = ['trials', 'capacity', 'gain', 'score', 'took'];
 
-const HEADS: readonly { column: RunColumn; title: string; right?: true }[] = [
-  { column: 'run', title: 'Run' },
-  { column: 'target', title: 'Target and workload' },
-  { column: 'state', title: 'State' },
-  { column: 'trials', title: 'Trials', right: true },
-  { column: 'capacity', title: 'Capacity', right: true },
-  { column: 'gain', title: 'Gain over default', right: true },
-  { column: 'score', title: 'Best score', right: true },
-  { column: 'started', title: 'Started' },
-  { column: 'took', title: 'Took', right: true },
-];
+export type RunColumn = keyof typeof TITLES;
 
 function durationOf(run: RunSummary): string {
   if (run.finished_at === null) return '–';
@@ -67,74 +60,77 @@ interface RunTableProps {
 export function RunTable({ runs, sort = '', onSort }: RunTableProps) {
   const progress = useProgress();
   return (
-    <Table.ScrollContainer minWidth={960} type="native">
-      <Table verticalSpacing="xs" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            {HEADS.map((head) => (
-              <Head key={head.column} {...head} sort={sort} onSort={onSort} />
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {runs.map((run) => (
-            <Table.Tr key={run.id}>
-              <Table.Td>
-                <TextLink to="/runs/$id" params={{ id: run.id }} fw={600} className={classes.run}>
-                  Run {run.id}
-                </TextLink>
-                {run.name !== '' && <span className={classes.name}>{run.name}</span>}
-                {run.archived && <span className={classes.aside}>archived</span>}
-                {run.tags.map((tag) => (
-                  <Badge key={tag} size="xs" variant="default" tt="none" mr={4}>
-                    {tag}
-                  </Badge>
-                ))}
-              </Table.Td>
-              <Table.Td>
-                {run.target} · {run.workload} · {run.preset}
-              </Table.Td>
-              <Table.Td>
-                <RunStateMark
-                  state={run.state}
-                  paused={progress?.run_id === run.id && progress.pause === 'yes'}
-                />
-              </Table.Td>
-              <Table.Td ta="right">{formatCount(run.trials)}</Table.Td>
-              <Table.Td ta="right">
-                {run.capacity_rps === null
-                  ? '–'
-                  : leastText(run.capacity_at_least) + formatRate(run.capacity_rps)}
-              </Table.Td>
-              <Table.Td ta="right">
-                <GainCell run={run} />
-              </Table.Td>
-              <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
-              <Table.Td>{formatTime(run.created_at)}</Table.Td>
-              <Table.Td ta="right">{durationOf(run)}</Table.Td>
-            </Table.Tr>
+    <FoldingTable verticalSpacing="xs" highlightOnHover>
+      <Table.Thead>
+        <Table.Tr>
+          {(Object.keys(TITLES) as RunColumn[]).map((column) => (
+            <Head key={column} column={column} sort={sort} onSort={onSort} />
           ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {runs.map((run) => (
+          <Table.Tr key={run.id}>
+            <Table.Th scope="row" className={classes.lead}>
+              <TextLink to="/runs/$id" params={{ id: run.id }} fw={600} className={classes.run}>
+                Run {run.id}
+              </TextLink>
+              {run.name !== '' && <span className={classes.name}>{run.name}</span>}
+              {run.archived && <span className={classes.aside}>archived</span>}
+              {run.tags.map((tag) => (
+                <Badge key={tag} size="xs" variant="default" tt="none" mr={4}>
+                  {tag}
+                </Badge>
+              ))}
+            </Table.Th>
+            <Table.Td data-name={TITLES.target}>
+              {run.target} · {run.workload} · {run.preset}
+            </Table.Td>
+            <Table.Td data-name={TITLES.state}>
+              <RunStateMark
+                state={run.state}
+                paused={progress?.run_id === run.id && progress.pause === 'yes'}
+              />
+            </Table.Td>
+            <Table.Td data-right data-name={TITLES.trials}>
+              {formatCount(run.trials)}
+            </Table.Td>
+            <Table.Td data-right data-name={TITLES.capacity}>
+              {run.capacity_rps === null
+                ? '–'
+                : leastText(run.capacity_at_least) + formatRate(run.capacity_rps)}
+            </Table.Td>
+            <Table.Td data-right data-name={TITLES.gain}>
+              <GainCell run={run} />
+            </Table.Td>
+            <Table.Td data-right data-name={TITLES.score}>
+              {formatMbps(run.best_score)}
+            </Table.Td>
+            <Table.Td data-name={TITLES.started}>{formatTime(run.created_at)}</Table.Td>
+            <Table.Td data-right data-name={TITLES.took}>
+              {durationOf(run)}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </FoldingTable>
   );
 }
 
 interface HeadProps {
   column: RunColumn;
-  title: string;
-  right?: true;
   sort: string;
   onSort: ((sort: string) => void) | undefined;
 }
 
-function Head({ column, title, right, sort, onSort }: HeadProps) {
+function Head({ column, sort, onSort }: HeadProps) {
   const ascends = sort === column;
   const descends = sort === `-${column}`;
-  const align = right && 'right';
-  if (onSort === undefined) return <Table.Th ta={align}>{title}</Table.Th>;
+  const title = TITLES[column];
+  const right = RIGHT.includes(column) || undefined;
+  if (onSort === undefined) return <Table.Th data-right={right}>{title}</Table.Th>;
   return (
-    <Table.Th ta={align} aria-sort={ascends ? 'ascending' : descends ? 'descending' : 'none'}>
+    <Table.Th data-right={right} aria-sort={ascends ? 'ascending' : descends ? 'descending' : 'none'}>
       <button type="button" className={classes.sort} onClick={() => onSort(descends ? column : `-${column}`)}>
         {title}
         {ascends && <IconArrowUp size={13} aria-hidden />}

@@ -4,10 +4,10 @@ import { Table } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Knob, KnobHere } from '../../api/generated';
 import { getKernelOptions } from '../../api/generated/@tanstack/react-query.gen';
+import { FoldingTable } from '../../components/FoldingTable';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
-import { ScrollTable } from '../../components/ScrollTable';
 import { formatCount } from '../../maths/format';
 import classes from './Host.module.css';
 
@@ -34,11 +34,11 @@ export function KernelPanel() {
         {({ here, lacking, tuners = [] }) => (
           <>
             {here.length > 0 && (
-              <ScrollTable label="Knobs of the kernel">
+              <FoldingTable fz="sm" verticalSpacing={5} aria-label="Knobs of the kernel">
                 <Table.Thead>
                   <Table.Tr>
                     <Table.Th>Knob</Table.Th>
-                    <Table.Th ta="right">Now</Table.Th>
+                    <Table.Th data-right>Now</Table.Th>
                     <Table.Th>May become</Table.Th>
                     <Table.Th>Counts for</Table.Th>
                     <Table.Th>Tuned</Table.Th>
@@ -50,19 +50,19 @@ export function KernelPanel() {
                       <Table.Th scope="row" title={knob.help}>
                         <code>{knob.name}</code>
                       </Table.Th>
-                      <Table.Td ta="right">
+                      <Table.Td data-right data-name="Now">
                         {typeof knob.default === 'number' ? formatCount(knob.default) : knob.default}{' '}
                         {knob.unit}
                       </Table.Td>
-                      <Table.Td>{allowed(knob)}</Table.Td>
-                      <Table.Td>
+                      <Table.Td data-name="May become">{allowed(knob)}</Table.Td>
+                      <Table.Td data-name="Counts for">
                         {knob.scope === 'namespace' ? 'network namespace' : 'whole machine'}
                       </Table.Td>
-                      <Table.Td>{TUNED[needs]}</Table.Td>
+                      <Table.Td data-name="Tuned">{TUNED[needs]}</Table.Td>
                     </Table.Tr>
                   ))}
                 </Table.Tbody>
-              </ScrollTable>
+              </FoldingTable>
             )}
             {tuners.map(({ name, pid, sets }) => (
               <Message key={pid} tone="warn" title={`${name} is running (process ${pid}).`}>

@@ -1,7 +1,7 @@
 import type { Cell, Row } from '@tanstack/react-table';
 import { memo } from 'react';
 import type { TrialSummary } from '../../api/generated';
-import classes from './Run.module.css';
+import classes from './Trials.module.css';
 import { isRight } from './trialColumns';
 
 interface TrialRowProps {
@@ -11,6 +11,8 @@ interface TrialRowProps {
   /** Place in the table, the head being 1. */
   place: number;
   chosen: boolean;
+  /** Whether it has of the columns only some, and below them a text. */
+  folded: boolean;
   onChoose: (trial: number) => void;
 }
 
@@ -22,10 +24,15 @@ function content(cell: Cell<TrialSummary, unknown>) {
 
 /** A trial of the table; drawn anew only when it, its place or its choice has changed. */
 export const TrialRow = memo(
-  function TrialRow({ row, place, chosen, onChoose }: TrialRowProps) {
+  function TrialRow({ row, place, chosen, folded, onChoose }: TrialRowProps) {
     const { number } = row.original;
     return (
-      <tr className={classes.row} aria-rowindex={place} data-chosen={chosen || undefined}>
+      <tr
+        className={classes.row}
+        aria-rowindex={place}
+        data-chosen={chosen || undefined}
+        data-folded={folded || undefined}
+      >
         {row.getVisibleCells().map((cell) => (
           <td key={cell.id} data-right={isRight(cell.column) || undefined}>
             {content(cell)}
@@ -50,5 +57,6 @@ export const TrialRow = memo(
     before.columns === after.columns &&
     before.place === after.place &&
     before.chosen === after.chosen &&
+    before.folded === after.folded &&
     before.onChoose === after.onChoose,
 );

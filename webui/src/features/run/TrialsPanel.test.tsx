@@ -81,6 +81,17 @@ it('says that a trial to jump to is not there', async () => {
   expect(screen.getByText('Trial 99 is not in the table.')).toBeVisible();
 });
 
+it('on a narrow window tells in one text what was tried, and is still sorted by what is not shown', async () => {
+  const { matchMedia } = window;
+  window.matchMedia = (query) => ({ ...matchMedia(query), matches: true });
+  await renderInApp(<TrialsPanel {...shown} sort="-workers" />);
+  window.matchMedia = matchMedia;
+  expect(numbers()).toEqual(['2', '1', '3']);
+  expect(screen.queryByRole('columnheader', { name: 'workers' })).not.toBeInTheDocument();
+  expect(screen.getByText('workers=4')).toBeVisible();
+  expect(screen.getByText('the default · The server was killed by signal 9.')).toBeVisible();
+});
+
 it('has all trials and all measurements as CSV, whatever the filter keeps', async () => {
   await renderInApp(<TrialsPanel {...shown} kept={[]} />);
   for (const table of ['trials', 'measurements']) {

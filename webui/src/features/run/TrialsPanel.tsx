@@ -1,7 +1,9 @@
 // Every trial as a row that can be sorted by any column, filtered, jumped to, and chosen for the curves. Only the
-// rows in sight are drawn: a run may have ten thousand.
+// rows in sight are drawn: a run may have ten thousand. Where the window has no room for the columns, what was tried is
+// one text below the rest of its row.
 
 import { NumberInput, Table, TextInput } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react';
 import {
   type Column,
@@ -23,9 +25,9 @@ import { formatCount } from '../../maths/format';
 import { defaultConfiguration, freeKnobs } from '../../maths/space';
 import { CsvLinks } from './CsvLinks';
 import { verdictCounts } from './keyTrials';
-import classes from './Run.module.css';
 import { TrialRow } from './TrialRow';
-import { isRight, makeColumns } from './trialColumns';
+import classes from './Trials.module.css';
+import { hiddenColumns, isRight, makeColumns } from './trialColumns';
 import { useWindowedRows } from './useWindowedRows';
 
 interface TrialsPanelProps {
@@ -51,6 +53,7 @@ const sortingOf = (sort = '-number'): SortingState => [
 ];
 
 const ROW_PX = 36;
+const FOLDED_ROW_PX = 80;
 const BOX_PX = 512;
 
 export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
@@ -64,25 +67,28 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
     [sorting, onSort],
   );
   const data = useMemo(() => [...kept], [kept]);
+  const knobs = useMemo(() => freeKnobs(run.space), [run.space]);
   const columns = useMemo(
-    () =>
-      makeColumns(freeKnobs(run.space), defaultConfiguration(run.space), standardScore, run.second_objective),
-    [run.space, run.second_objective, standardScore],
+    () => makeColumns(knobs, defaultConfiguration(run.space), standardScore, run.second_objective),
+    [knobs, run.space, run.second_objective, standardScore],
   );
+  const folded = useMediaQuery('(max-width: 64rem)', false, { getInitialValueInEffect: false });
+  const columnVisibility = useMemo(() => hiddenColumns(knobs, folded), [knobs, folded]);
+  const rowPx = folded ? FOLDED_ROW_PX : ROW_PX;
   const table = useReactTable({
     data,
     columns,
-    state: { sorting },
+    state: { sorting, columnVisibility },
     onSortingChange: setSorting,
     getCoreRowModel: getCoreRowModel(),
     getSortedRowModel: getSortedRowModel(),
   });
   const { rows } = table.getRowModel();
-  const drawn = useWindowedRows(rows.length, ROW_PX, BOX_PX);
+  const drawn = useWindowedRows(rows.length, rowPx, BOX_PX);
   const box = useRef<HTMLElement>(null);
   const jump = (number: number): boolean => {
     const index = rows.findIndex(({ original }) => original.number === number);
-    if (index >= 0) box.current?.scrollTo({ top: Math.max(0, index - 3) * ROW_PX });
+    if (index >= 0) box.current?.scrollTo({ top: Math.max(0, index - 3) * rowPx });
     return index >= 0;
   };
   return (
@@ -100,6 +106,7 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
             ref={box}
             className={classes.tableScroll}
             data-scrolls
+            data-folded={folded || undefined}
             aria-label="Table of trials"
             onScroll={drawn.onScroll}
           >
@@ -114,6 +121,7 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
                     columns={columns}
                     place={drawn.first + place + 2}
                     chosen={chosen.includes(row.original.number)}
+                    folded={folded}
                     onChoose={onChoose}
                   />
                 ))}
@@ -198,7 +206,7 @@ function Tools(props: TrialsPanelProps & { onJump: (number: number) => boolean }
           size="xs"
           w={150}
           aria-label="Jump to the trial with this number"
-          leftSection={<span className={classes.dimmed}>Jump to</span>}
+          leftSection={<span className={classes.shown}>Jump to</span>}
           leftSectionWidth={62}
           hideControls
           allowDecimal={false}

@@ -6,10 +6,11 @@ import type { TrialSummary } from '../../api/generated';
 import { VerdictMark } from '../../components/RunState';
 import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
+import { changedKnobs, describeConfiguration } from '../../maths/knobDiff';
 import { plainName } from '../../maths/plainNames';
 import { formatSecond } from '../../maths/secondObjective';
 import { gainOfTrial } from './keyTrials';
-import classes from './Run.module.css';
+import classes from './Trials.module.css';
 
 const column = createColumnHelper<TrialSummary>();
 const seconds = (trial: TrialSummary) =>
@@ -92,8 +93,38 @@ export function makeColumns(
         </span>
       ),
     }),
+    column.display({
+      id: 'tried',
+      header: 'What was tried',
+      cell: ({ row: { original } }) => {
+        const tried = triedText(knobs, standard, original.configuration);
+        const told = original.verdict === 'verified' ? tried : `${tried} · ${original.reason}`;
+        return (
+          <span className={classes.tried} title={told}>
+            {told}
+          </span>
+        );
+      },
+    }),
   ];
 }
+
+/** What of the knobs is not as in the default, or that it is the default. */
+function triedText(knobs: readonly string[], standard: Configuration, tried: Configuration): string {
+  const changes = changedKnobs(standard, tried).filter(({ knob }) => knobs.includes(knob));
+  return (
+    describeConfiguration(Object.fromEntries(changes.map(({ knob, to }) => [knob, to]))) || 'the default'
+  );
+}
+
+/**
+ * Which columns are not shown: as rows, what was tried in one text; folded, what that text tells or what can
+ * wait. The table can be sorted by these too.
+ */
+export const hiddenColumns = (knobs: readonly string[], folded: boolean): Record<string, boolean> =>
+  Object.fromEntries(
+    (folded ? [...knobs, 'purpose', 'second', 'took', 'reason'] : ['tried']).map((id) => [id, false]),
+  );
 
 export const isRight = ({ columnDef }: Column<TrialSummary, unknown>): boolean =>
   Boolean((columnDef.meta as { right?: boolean } | undefined)?.right);
