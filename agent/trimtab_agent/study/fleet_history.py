@@ -18,14 +18,19 @@ from trimtab_tuner.judging.early_stop import Leader
 from trimtab_tuner.judging.ladder import grown
 from trimtab_tuner.space import Space
 
-from trimtab_agent.study.history import History
+from trimtab_agent.study.history import History, ScoresOf
 
 
 class FleetHistory(History):
-    """A run's trials on the hosts of `fleet`, as it is recorded with the run."""
+    """A run's trials on the hosts of `fleet`, as it is recorded with the run.
+
+    What follows from the trials is found once and kept until there is another one: it is asked about several
+    times for each.
+    """
 
     def __init__(self, repository: Repository, run_id: int, fleet: dict[str, Any], space: Space) -> None:
         super().__init__(repository, run_id)
+        self._forget()
         self._hosts: dict[int, str] = {host["host_id"]: name for name, host in fleet["hosts"].items()}
         self._held_back = frozenset(fleet["held_back"])
         self.strata: dict[str, int] = {name: host["stratum"] for name, host in fleet["hosts"].items()}
@@ -68,19 +73,47 @@ class FleetHistory(History):
                 own = grown(own, self._measured[trial.number])
         return own
 
+    def record(self, trial: Trial) -> None:
+        """See History."""
+        super().record(trial)
+        self._forget()
+
+    def begin_anew(self, reason: str) -> None:
+        """See History."""
+        super().begin_anew(reason)
+        self._forget()
+
+    def grow(self, trial: Trial, scores_of: ScoresOf) -> bool:
+        """See History."""
+        has_grown = super().grow(trial, scores_of)
+        if has_grown:
+            self._forget()
+        return has_grown
+
+    def _forget(self) -> None:
+        """What was found of other trials than there are now."""
+        self._allocations: dict[tuple[str, ...], Allocation] = {}
+        self._tried: tuple[Tried, ...] | None = None
+        self._scaled: list[Trial] | None = None
+
     def allocation(
         self, hosts: Sequence[str], in_flight: Sequence[tuple[str, str]] = (), recommended: str | None = None
     ) -> Allocation:
         """What is to be measured next on these hosts."""
-        return Allocation(hosts, self.default, self.tried(), in_flight, self.strata, recommended)
+        key = tuple(hosts)
+        if key not in self._allocations:
+            self._allocations[key] = Allocation(key, self.default, self.tried(), strata=self.strata)
+        return self._allocations[key].asked_with(in_flight, recommended)
 
-    def tried(self) -> list[Tried]:
+    def tried(self) -> Sequence[Tried]:
         """The trials of the search that say something about their configurations."""
-        return [
-            Tried(trial.configuration_hash, self.host_of(trial), trial.block, trial.least_score)
-            for trial in self.finished(TrialPurpose.SEARCH)
-            if trial.block and not trial.verdict.spoilt
-        ]
+        if self._tried is None:
+            self._tried = tuple(
+                Tried(trial.configuration_hash, self.host_of(trial), trial.block, trial.least_score)
+                for trial in self.finished(TrialPurpose.SEARCH)
+                if trial.block and not trial.verdict.spoilt
+            )
+        return self._tried
 
     def results(self) -> list[Trial]:
         """What the strategy is told: every trial with its score on the usual host."""
@@ -88,6 +121,11 @@ class FleetHistory(History):
 
     def without_drift(self) -> list[Trial]:
         """All trials of the search, with scores from which the level of host and block has gone."""
+        if self._scaled is None:
+            self._scaled = self._on_the_usual_host()
+        return list(self._scaled)
+
+    def _on_the_usual_host(self) -> list[Trial]:
         effects = self.allocation(self.searched_hosts).effects
         levels = effects.levels()
         if not levels:

@@ -67,10 +67,10 @@ class FleetSearch:
         """What is recommended: one trial that stands for all of its configuration; None if there is none."""
         allocation = self._history.allocation(self._hosts)
         best = allocation.best() or allocation.best_so_far()
+        searched = self._history.finished(TrialPurpose.SEARCH)
+        own = {trial.number for trial in searched if trial.configuration_hash == best}
         measured = [
-            trial
-            for trial in self._history.results()
-            if trial.configuration_hash == best and trial.score is not None
+            trial for trial in self._history.results() if trial.number in own and trial.score is not None
         ]
         if not measured:
             return None
@@ -174,11 +174,10 @@ class FleetSearch:
 
     def _revise(self) -> None:
         """Tells the strategy what all hosts together say of every configuration now."""
-        results = self._history.results()
-        for trial in results:
+        for trial in self._history.finished(TrialPurpose.SEARCH):
             self._known.setdefault(trial.configuration_hash, trial.configuration)
         self._strategy.adjust(noise=self._history.noise().share, budget_trials=self._budget_trials)
-        self._strategy.revise(results)
+        self._strategy.revise(self._history.results())
         best = self._strategy.best()
         self._recommended = (
             None

@@ -13,6 +13,7 @@ measured.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -75,8 +76,7 @@ class Allocation:
         self._hosts = tuple(hosts)
         self._default = default
         self._strata = strata or {}
-        self._recommended = recommended
-        self._in_flight = set(in_flight)
+        self._ask(in_flight, recommended)
         here = [each for each in tried if each.host in set(hosts)]
         self._failed = {each.configuration for each in here if not each.score}
         self.effects = Effects(
@@ -103,9 +103,21 @@ class Allocation:
             for name in self.effects.configurations()
             if name != default and (effect := self.effects.of(name)) is not None
         }
-        self._by_promise = sorted(
-            self._known, key=lambda name: (name != recommended, -self._known[name].upper(CONFIDENCE))
-        )
+        self._upper = {name: effect.upper(CONFIDENCE) for name, effect in self._known.items()}
+        self._by_upper = sorted(self._known, key=lambda name: -self._upper[name])
+
+    def asked_with(self, in_flight: Sequence[tuple[str, str]], recommended: str | None) -> "Allocation":
+        """The decisions from the same trials, while these are in flight and that is recommended; nothing is
+        fitted anew.
+        """
+        other = copy(self)
+        other._ask(in_flight, recommended)
+        return other
+
+    def _ask(self, in_flight: Sequence[tuple[str, str]], recommended: str | None) -> None:
+        self._in_flight = set(in_flight)
+        self._waiting = Counter(name for _, name in self._in_flight)
+        self._recommended = recommended
 
     def next_task(self, host: str) -> Task:
         """What a host that has nothing to do should measure."""
@@ -154,21 +166,25 @@ class Allocation:
         bar, going_on = self._bar(), self._going_on()
         wanted = [
             name
-            for name in self._by_promise
-            if host not in self._measured_by[name]
+            for name in self._by_promise()
+            if self._upper[name] > bar
+            and host not in self._measured_by[name]
             and (host, name) not in self._in_flight
-            and self._known[name].upper(CONFIDENCE) > bar
         ]
         for name in wanted:
             stage = going_on.get(name, 0)
-            if self._hosts_of(name) + self._being_measured(name) < stage and self._has_turn(
-                host, name, stage
-            ):
+            if self._hosts_of(name) + self._waiting[name] < stage and self._has_turn(host, name, stage):
                 return name
         new = sum(name not in self._measured_by for _, name in self._in_flight)
         if wanted and 2 * new >= len(self._hosts):
             return max(wanted, key=lambda name: self._known[name].mean)
         return None
+
+    def _by_promise(self) -> list[str]:
+        """What is recommended, if it is known here, and then the others by what they may be at most."""
+        if self._recommended not in self._known:
+            return self._by_upper
+        return [self._recommended, *(name for name in self._by_upper if name != self._recommended)]
 
     def _has_turn(self, host: str, configuration: str, stage: int) -> bool:
         """Whether a host's class still lacks hosts in that stage of a configuration."""
@@ -177,9 +193,6 @@ class Allocation:
         taken |= {other for other, name in self._in_flight if name == configuration}
         own = sum(self._strata.get(other, 0) == stratum for other in taken)
         return own < share_of_stage(host, self._hosts, self._strata, stage)
-
-    def _being_measured(self, configuration: str) -> int:
-        return sum(name == configuration for _, name in self._in_flight)
 
     def _going_on(self) -> dict[str, int]:
         """The configurations that are on their way to a stage, with its number of hosts.

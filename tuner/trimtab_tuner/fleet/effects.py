@@ -20,6 +20,7 @@ measured it, the less.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,17 +99,29 @@ class Effect:
 
     def lower(self, confidence: float) -> float:
         """What its mean effect is at least, with so much confidence (one-sided)."""
-        return self.mean - float(stdtrit(self.freedom, confidence)) * self.error
+        return self.mean - _quantile(self.freedom, confidence) * self.error
 
     def upper(self, confidence: float) -> float:
         """What it is at most."""
-        return self.mean + float(stdtrit(self.freedom, confidence)) * self.error
+        return self.mean + _quantile(self.freedom, confidence) * self.error
 
     def on_new_host(self, confidence: float) -> Interval:
         """Where its effect on one more host lies (two-sided)."""
         spread = math.hypot(self.error, self.instability.share)
-        margin = float(stdtrit(self.freedom, (1 + confidence) / 2)) * spread
+        margin = _quantile(self.freedom, (1 + confidence) / 2) * spread
         return Interval(self.mean - margin, self.mean + margin)
+
+
+@cache
+def _quantile(freedom: float, confidence: float) -> float:
+    """Of Student's distribution; asked for with few numbers of hosts, of thousands of configurations."""
+    return float(stdtrit(freedom, confidence))
+
+
+@cache
+def _variance_bounds(freedom: int) -> tuple[float, float]:
+    """What the sum of squares is divided by for the ends of a variance's interval (95 %)."""
+    return float(chdtri(freedom, 0.025)), float(chdtri(freedom, 0.975))
 
 
 class Effects:
@@ -165,11 +178,11 @@ class Effects:
             return None
         if number == 0:
             return Effect(0.0, 0.0, math.inf, Instability(0.0, None), per_host)
+        mean = sum(per_host.values()) / hosts
         own2, interval = self._own_instability(per_host)
         weight = PRIOR_TRIALS + max(hosts - 1, 0)
         share2 = (PRIOR_TRIALS * self._usual2 + max(hosts - 1, 0) * own2) / weight
         error = math.sqrt((share2 + self._noise2 * (1 + 1 / self._trials_per_block)) / hosts)
-        mean = float(np.mean(list(per_host.values())))
         return Effect(mean, error, weight, Instability(math.sqrt(share2), interval), per_host)
 
     def _own_instability(self, per_host: dict[str, float]) -> tuple[float, Interval | None]:
@@ -177,10 +190,11 @@ class Effects:
         hosts = len(per_host)
         if hosts < 2:
             return 0.0, None
-        seen2 = float(np.var(list(per_host.values()), ddof=1))
+        mean = sum(per_host.values()) / hosts
+        squares = sum((each - mean) ** 2 for each in per_host.values())
         noise2 = self._noise2 * (1 + 1 / self._trials_per_block)
-        low2, high2 = ((hosts - 1) * seen2 / float(chdtri(hosts - 1, p)) for p in (0.025, 0.975))
-        return max(seen2 - noise2, 0.0), Interval(
+        low2, high2 = (squares / bound for bound in _variance_bounds(hosts - 1))
+        return max(squares / (hosts - 1) - noise2, 0.0), Interval(
             math.sqrt(max(low2 - noise2, 0.0)), math.sqrt(max(high2 - noise2, 0.0))
         )
 

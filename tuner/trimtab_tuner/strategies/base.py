@@ -203,7 +203,9 @@ class BaseStrategy:
         key = self.key(configuration)
         if key in self._in_flight:
             self._in_flight.remove(key)
-        told = replace(result, configuration=configuration)
+        told = (
+            result if result.configuration == configuration else replace(result, configuration=configuration)
+        )
         tally = self.tallies.setdefault(key, Tally(configuration, told))
         tally.last = told
         if result.verdict is Verdict.VERIFIED and result.score is not None:

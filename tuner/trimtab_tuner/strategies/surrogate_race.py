@@ -67,6 +67,7 @@ class SurrogateRace(BaseStrategy):
         self._points: dict[Key, Points] = {}
         self._rows: dict[Key, int] = {}
         self._told = self._nothing_told()
+        self._changed: dict[Key, None] = {}  # in the order in which they were told; see `_taken_in`
 
     def adjust(self, *, noise: float, budget_trials: int) -> None:
         """Another noise is another model."""
@@ -77,6 +78,7 @@ class SurrogateRace(BaseStrategy):
     def revise(self, results: Sequence[Trial]) -> None:
         """Begin the model anew with these results."""
         self._rows.clear()
+        self._changed.clear()
         self._told = self._nothing_told()
         super().revise(results)
 
@@ -85,15 +87,8 @@ class SurrogateRace(BaseStrategy):
         super().tell(result)
         key = self.key({**self.default, **result.configuration})
         tally = self.tallies[key]
-        if tally.known is None and not tally.failures:
-            return
-        if key not in self._rows:
-            self._rows[key] = len(self._rows)
-            self._told = self._told.and_also([self._point(key)], np.nan)
-        row = self._rows[key]
-        self._told.log_scores[row] = np.nan if tally.known is None else _log(tally.known)
-        self._told.repeats[row] = max(len(tally.scores), 1)
-        self._told.bounds[row] = tally.only_bounded
+        if tally.known is not None or tally.failures:
+            self._changed.setdefault(key)
 
     def best(self) -> Trial | None:
         """The cheapest verified configuration expected to be within the tie tolerance of the best."""
@@ -240,10 +235,24 @@ class SurrogateRace(BaseStrategy):
 
     def _observations(self) -> Observations:
         """What has been told; new proposals in flight count as average, so that the next goes elsewhere."""
+        told = self._taken_in()
         waiting = [self._point(key) for key in self._in_flight if key not in self.tallies]
-        if not waiting or np.isnan(self._told.log_scores).all():
-            return self._told
-        return self._told.and_also(waiting, float(np.nanmean(self._told.log_scores)))
+        if not waiting or np.isnan(told.log_scores).all():
+            return told
+        return told.and_also(waiting, float(np.nanmean(told.log_scores)))
+
+    def _taken_in(self) -> Observations:
+        """What has been told, that since the last time with it: all at once, as thousands are told anew."""
+        if new := [key for key in self._changed if key not in self._rows]:
+            self._rows |= {key: row for row, key in enumerate(new, start=len(self._rows))}
+            self._told = self._told.and_also([self._point(key) for key in new], np.nan)
+        for key in self._changed:
+            row, tally = self._rows[key], self.tallies[key]
+            self._told.log_scores[row] = np.nan if tally.known is None else _log(tally.known)
+            self._told.repeats[row] = max(len(tally.scores), 1)
+            self._told.bounds[row] = tally.only_bounded
+        self._changed.clear()
+        return self._told
 
 
 def _log(score: float) -> float:
