@@ -242,9 +242,9 @@ bench-live-tuning: setup ## live tuning: episodes, simulated and with real serve
 	@$(BIN)/python agent/bench/live_changes.py
 	@$(BIN)/python agent/bench/observing_cost.py
 
-bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; hours; prints tables
-	@$(BIN)/python tuner/bench/fleet_hosts.py
-	@$(BIN)/python agent/bench/fleet_scale.py
+bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; two hours; writes docs/lab/fleet.md
+	@{ $(BIN)/python tuner/bench/fleet_hosts.py; echo; $(BIN)/python agent/bench/fleet_scale.py; } | tee .build/fleet.md
+	@$(LAB_PAGE)/fleet.md < .build/fleet.md > docs/lab/fleet.md
 
 bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md

@@ -110,14 +110,17 @@ def _of_stations(stations: SimulatedHosts) -> float:
 
 
 def main() -> None:
-    """Prints both tables."""
+    """Prints both sections."""
+    print("## What deciding costs\n")
+    print("Simulated hosts that take no time (`agent/bench/fleet_scale.py`).\n")
     print("| hosts | trials of the search | control, ms of CPU time for each |")
     print("| ---: | ---: | ---: |")
     for hosts in HOSTS:
         for trials in TRIALS:
             done, cpu_s, _ = searched(hosts, trials)
             print(f"| {hosts} | {done:,} | {1000 * cpu_s / done:.1f} |", flush=True)
-    print(f"\nWith trials of {FIXED_S:g} s:\n\n| hosts | trials | trials an hour | times that of one host |")
+    print(f"\n## Eight hosts beside one\n\nThe same with trials that take {FIXED_S:g} s each.\n")
+    print("| hosts | trials | trials an hour | times that of one host |")
     print("| ---: | ---: | ---: | ---: |")
     alone = None
     for hosts in (1, 8):

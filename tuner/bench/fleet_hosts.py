@@ -312,8 +312,17 @@ def run(seed: int, rule: str) -> Result:
 
 
 def main() -> None:
-    """Prints the section."""
+    """Prints the page's beginning and its first section."""
     seeds = range(FIRST_SEED, FIRST_SEED + SEEDS)
+    print("# A fleet in figures\n")
+    print("Written by `make bench-fleet`.\n")
+    print("## Which trial on which host\n")
+    print(
+        f"Simulated (`tuner/bench/fleet_hosts.py`): {SEEDS} generated problems, {MINUTES} minutes of {HOSTS} "
+        f"hosts together, a minute a trial; what is picked at last is judged by {NEW_HOSTS} hosts that no "
+        "rule has seen.\n",
+        flush=True,
+    )
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = {rule: list(pool.map(partial(run, rule=rule), seeds, chunksize=2)) for rule in RULES}
     print(
