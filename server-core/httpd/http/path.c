@@ -3,8 +3,8 @@
  */
 #include "httpd/http/path.h"
 
+#include "common/hex.h"
 #include "httpd/http/status.h"
-#include "httpd/http/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ int path_decode(const char *target, size_t length, char path[PATH_BYTES_MAX])
         char c = target[i];
 
         if (c == '%') {
-            const int high = i + 2 < length ? text_hex_value(target[i + 1]) : -1;
-            const int low = i + 2 < length ? text_hex_value(target[i + 2]) : -1;
+            const int high = i + 2 < length ? hex_value(target[i + 1]) : -1;
+            const int low = i + 2 < length ? hex_value(target[i + 2]) : -1;
 
             if (high < 0 || low < 0 || (high == 0 && low == 0))
                 return -HTTP_BAD_REQUEST;

@@ -3,6 +3,7 @@
  */
 #include "httpd/http/request.h"
 
+#include "common/hex.h"
 #include "httpd/http/characters.h"
 #include "httpd/http/text.h"
 
@@ -34,7 +35,7 @@ static bool is_ip_literal(const char *text, size_t length)
     size_t digits = 0;
 
     if (length > 0 && (*text == 'v' || *text == 'V')) {
-        while (1 + digits < length && text_hex_value(text[1 + digits]) >= 0)
+        while (1 + digits < length && hex_value(text[1 + digits]) >= 0)
             digits++;
         return digits > 0 && digits + 2 < length && text[1 + digits] == '.' && !memchr(text, '[', length);
     }
@@ -353,7 +354,7 @@ static bool begin_body(struct request *request)
     if (request->transfer_encoding_seen)
         body_begin_chunked(&request->body);
     else
-        body_begin(&request->body, request->content_length);
+        body_begin(&request->body, (uint32_t)request->content_length);
     request->line_kind = LINES_END;
     return false;
 }

@@ -15,15 +15,6 @@ static inline bool text_equals(const char *text, size_t length, const char *word
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
-/* Returns the value of a hexadecimal digit; -1: it is none. */
-static inline int text_hex_value(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    digit |= 0x20;
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 /* Returns where a value begins behind the white space before it, and shortens it by that and by what is
  * behind it (OWS of RFC 9110 §5.6.3). */
 static inline const char *text_trim(const char *value, size_t *length)
