@@ -32,11 +32,11 @@ enum failure {
     FAILURE_CONNECT_REFUSED,   /* connect: ECONNREFUSED */
     FAILURE_RESET,             /* ECONNRESET or EPIPE */
     FAILURE_CLOSED_EARLY,      /* the server closed the connection before the reply was complete */
-    FAILURE_WRONG_LENGTH,      /* Content-Length, or the bytes of all rows, are not what the log expects */
+    FAILURE_WRONG_LENGTH,      /* the body, or all rows, have not so many bytes as the log expects */
     FAILURE_MALFORMED_HEAD,    /* not an HTTP/1.x reply head, or not MariaDB's protocol */
     FAILURE_HEAD_TOO_LONG,     /* the head has more than REPLY_HEAD_MAX bytes */
-    FAILURE_TRANSFER_ENCODING, /* the body comes in chunks or otherwise encoded */
-    FAILURE_NO_LENGTH,         /* no Content-Length */
+    FAILURE_TRANSFER_ENCODING, /* the body is encoded, and not in chunks alone */
+    FAILURE_MALFORMED_CHUNK,   /* no chunks, or more than REPLY_HEAD_MAX bytes round their contents */
     FAILURE_UNEXPECTED_DATA,   /* bytes that no request asked for */
     FAILURE_WRONG_CONTENT,     /* a byte of the body is not what path and offset say; or not so many rows */
     FAILURE_NO_PORT,           /* a connection could not be opened again: no local port was free */

@@ -39,7 +39,7 @@ void asked_look(const struct connections *all, struct asked *asked, uint32_t req
 bool asked_account(struct connections *all, const struct asked *asked, uint32_t request, uint64_t intended_ns,
                    const struct reply_head *head)
 {
-    const struct request_kind *kind = connection_kind(all, request);
+    struct request_kind *kind = connection_kind(all, request);
     bool unchanged = asked->conditional && head->status == 304; /* RFC 9110 §15.4.5: has no body */
     uint64_t size = kind->size != SIZE_UNKNOWN                     ? kind->size
                     : unchanged                                    ? kind->learnt_size
@@ -55,6 +55,8 @@ bool asked_account(struct connections *all, const struct asked *asked, uint32_t 
         account_failure(all->account, FAILURE_WRONG_CONTENT, 0, size);
     else {
         all->account->replies_verified += asked->verifying && head->body_bytes > 0;
+        if (all->conditional_share > 0 && kind->learnt_size == 0 && !unchanged)
+            kind->learnt_size = size; /* which no head has told */
         account_reply(all->account, intended_ns, all->received_ns, head->head_bytes + head->body_bytes, size);
         return true;
     }

@@ -30,6 +30,7 @@
 #ifndef TRIMTAB_LOADGEN_CONNECTIONS_H
 #define TRIMTAB_LOADGEN_CONNECTIONS_H
 
+#include "common/chunks.h"
 #include "loadgen/accounting.h"
 #include "loadgen/network.h"
 #include "loadgen/options.h"
@@ -59,7 +60,8 @@ struct connection {
     uint64_t deadline_ns;  /* when it does time out */
     uint64_t intended_ns;  /* of the session while CONNECTING or HANDSHAKING, then of the request */
     uint64_t connected_ns; /* when the kernel's connection was established */
-    uint64_t body_left;    /* bytes still to be read, while READING_BODY */
+    uint64_t body_left;    /* bytes still to be read, while READING_BODY, or REPLY_BODY_ENDLESS */
+    struct chunks chunks;  /* of a body that has them */
     struct asked asked;    /* the present request */
     struct reply_head head;
     char *partial_head;     /* the beginning of a head that did not come in one piece, else NULL */

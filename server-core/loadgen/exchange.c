@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "connection.h"
 #include "memory.h"
+#include "reply_body.h"
 #include "sql_request.h"
 #include "transport.h"
 
@@ -111,7 +112,12 @@ ssize_t exchange_receive(struct connections *all, struct connection *c, void *bu
     }
     if (got < 0 && errno == EAGAIN)
         return 0;
-    connection_fail_to_receive(all, c, got);
+    if (got == 0 && c->state == READING_BODY && reply_body_close(all, c)) {
+        all->received_ns = clock_now_ns();
+        finish_reply(all, c);
+    } else {
+        connection_fail_to_receive(all, c, got);
+    }
     return -1;
 }
 
@@ -171,23 +177,33 @@ static bool head_refused(enum reply_parse parse, size_t length, enum failure *re
     case REPLY_TRANSFER_ENCODING:
         *reason = FAILURE_TRANSFER_ENCODING;
         return true;
-    case REPLY_NO_LENGTH:
-        *reason = FAILURE_NO_LENGTH;
-        return true;
     default:
         *reason = FAILURE_HEAD_TOO_LONG;
         return length > REPLY_HEAD_MAX;
     }
 }
 
-/* Takes the next bytes of the body, not more than are left. */
-static void take_body(struct connections *all, struct connection *c, const char *data, uint64_t length)
-{
-    asked_look(all, &c->asked, c->request, c->head.status, c->head.body_bytes - c->body_left, data, length);
-    c->body_left -= length;
-}
+/* The functions below return what exchange_read does. */
 
-/* The read functions return what exchange_read does. */
+/* Takes the next `length` bytes of the body, with which a read of `got` bytes ended. */
+static bool take_body(struct connections *all, struct connection *c, const char *data, size_t length,
+                      size_t got, bool drained)
+{
+    switch (reply_body_take(all, c, data, length)) {
+    case REPLY_BODY_GOES_ON:
+        c->state = READING_BODY;
+        return read_on(all, c, got, drained);
+    case REPLY_BODY_COMPLETE:
+        return finish_reply(all, c) && !drained;
+    case REPLY_BODY_EXCEEDED:
+        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
+        break;
+    case REPLY_BODY_BROKEN:
+        connection_fail(all, c, FAILURE_MALFORMED_CHUNK, 0);
+        break;
+    }
+    return false;
+}
 
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
 {
@@ -219,39 +235,20 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
     forget_partial_head(c);
     asked_learn(all, c->request, &c->head);
 
-    uint64_t of_body = length - c->head.head_bytes;
-    if (of_body > c->head.body_bytes) {
-        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
-        return false;
-    }
-    c->body_left = c->head.body_bytes;
-    take_body(all, c, all->received + c->head.head_bytes, of_body);
-    if (c->body_left > 0) {
-        c->state = READING_BODY;
-        return read_on(all, c, (size_t)got, drained);
-    }
-    return finish_reply(all, c) && !drained;
+    reply_body_begin(c);
+    return take_body(all, c, all->received + c->head.head_bytes, length - c->head.head_bytes, (size_t)got,
+                     drained);
 }
 
 static bool read_body(struct connections *all, struct connection *c, bool until_empty)
 {
-    /* One byte more than wanted: a server that sends too much is found out. */
-    size_t wanted = c->body_left + 1;
-    if (c->asked.verifying && wanted > RECEIVE_BYTES)
-        wanted = RECEIVE_BYTES;
-    wanted = read_limit(all, c, wanted);
-    ssize_t got = exchange_receive(all, c, c->asked.verifying ? all->received : NULL, wanted);
+    size_t wanted = read_limit(all, c, reply_body_wanted(c));
+    ssize_t got = exchange_receive(all, c, reply_body_looked_at(c) ? all->received : NULL, wanted);
+
     if (got <= 0)
         return false;
     bool drained = exchange_drained(all, c, (size_t)got == wanted, until_empty);
-    if ((uint64_t)got > c->body_left) {
-        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
-        return false;
-    }
-    take_body(all, c, all->received, (uint64_t)got);
-    if (c->body_left > 0)
-        return read_on(all, c, (size_t)got, drained);
-    return finish_reply(all, c) && !drained;
+    return take_body(all, c, all->received, (size_t)got, (size_t)got, drained);
 }
 
 /* Nothing is expected while the client thinks, but the server may close the connection; it will, after having

@@ -3,7 +3,8 @@
  *
  * DESIGN. A request is sent in one piece if the socket takes it. Of the reply, the head is received together
  * with as much of the body as comes along, and parsed; the rest of the body is not copied: recv(2) with
- * MSG_TRUNC lets the kernel discard it, unless it must be decrypted (transport.h). Whatever goes wrong ends
+ * MSG_TRUNC lets the kernel discard it, unless it must be decrypted (transport.h), is verified, or comes in
+ * chunks. Whatever goes wrong ends
  * the session, and with it the connection: every function says whether there still is one. Requests that are
  * statements are sent here too; sql_exchange.h reads what comes back.
  */
@@ -27,7 +28,8 @@ bool exchange_send(struct connections *all, struct connection *connection);
 bool exchange_sent(const struct connections *all, const struct connection *connection);
 
 /* Receives up to `size` bytes, into `buffer`, or nowhere when that is NULL. Returns their number; 0 when
- * nothing more is to be had now; and -1 when the session has ended. */
+ * nothing more is to be had now; and -1 when the session has ended, or the end of the stream was that of a
+ * reply and it goes on over another connection. */
 ssize_t exchange_receive(struct connections *all, struct connection *connection, void *buffer, size_t size);
 
 /* Says whether nothing more is to be read now, after a read that went well. `filled`: it filled its buffer;

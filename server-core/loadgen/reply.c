@@ -11,17 +11,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* RFC 9110 §5.6.2: the characters that a field name consists of. */
+/* RFC 9110 §5.6.2: the characters that a field name consists of, those first that are in most. */
 static bool is_token_character(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || is_digit(c) ||
+           (c != '\0' && strchr("!#$%&'*+.^_`|~", c) != NULL);
 }
 
 /* RFC 9110 §5.5: visible characters, blanks and bytes from 0x80 on. */
 static bool is_value_character(char c)
 {
-    return c == '\t' || (unsigned char)c >= 0x80 || (c >= ' ' && c != 0x7f);
+    return ((unsigned char)c >= ' ' && c != 0x7f) || c == '\t';
 }
 
 static bool all(struct reply_text text, bool (*test)(char))
@@ -105,6 +105,18 @@ static void parse_connection(struct reply_text value, bool *close, bool *keep_al
     }
 }
 
+/* Counts the codings of a Transfer-Encoding field; *chunked says whether the last one is chunked. */
+static void parse_codings(struct reply_text value, unsigned *codings, bool *chunked)
+{
+    while (value.length > 0) {
+        struct reply_text coding = trim(split(&value, ','));
+        if (coding.length == 0)
+            continue;
+        ++*codings;
+        *chunked = equals(coding, "chunked");
+    }
+}
+
 enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head, struct reply_head *head)
 {
     const char *const protocol = "HTTP/1.";
@@ -122,7 +134,8 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
     struct reply_text rest = {data, head->head_bytes - 2};
     struct reply_text line;
     unsigned minor;
-    bool encoded = false, close = false, keep_alive = false;
+    unsigned codings = 0;
+    bool encoded = false, chunked = false, close = false, keep_alive = false;
 
     if (!split_line(&rest, &line) || !parse_status_line(line, &head->status, &minor))
         return REPLY_MALFORMED;
@@ -141,6 +154,7 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
             head->content_length = announced;
         } else if (equals(name, "Transfer-Encoding")) {
             encoded = true;
+            parse_codings(line, &codings, &chunked);
         } else if (equals(name, "Connection")) {
             parse_connection(line, &close, &keep_alive);
         } else if (equals(name, "ETag")) {
@@ -153,10 +167,20 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
     /* RFC 9112 §6.3: these never have a body. */
     if (to_head || head->status < 200 || head->status == 204 || head->status == 304)
         return REPLY_PARSED;
-    if (encoded)
-        return REPLY_TRANSFER_ENCODING;
-    if (head->content_length == REPLY_LENGTH_UNKNOWN)
-        return REPLY_NO_LENGTH;
+    if (encoded) {
+        /* Who says both, or says it in a version that has no codings, may mean another end than is seen here
+         * (§6.1, §11.2). */
+        if (head->content_length != REPLY_LENGTH_UNKNOWN || minor == 0)
+            return REPLY_MALFORMED;
+        head->end = REPLY_ENDS_BY_CHUNKS;
+        return codings == 1 && chunked ? REPLY_PARSED : REPLY_TRANSFER_ENCODING;
+    }
+    if (head->content_length == REPLY_LENGTH_UNKNOWN) {
+        head->end = REPLY_ENDS_BY_CLOSE;
+        head->connection_close = true;
+        head->body_bytes = REPLY_BODY_ENDLESS;
+        return REPLY_PARSED;
+    }
     head->body_bytes = head->content_length;
     return REPLY_PARSED;
 }

@@ -79,7 +79,7 @@ void request_kind_learn(struct request_kind *kind, const struct reply_head *head
 
     if (value.length == 0)
         return;
-    kind->learnt_size = head->content_length;
+    kind->learnt_size = head->content_length == REPLY_LENGTH_UNKNOWN ? 0 : head->content_length;
     kind->by_tag = tagged;
     if (kind->path_length > 0) {
         kind->conditional_text = memory_needed(strndup(value.start, value.length));

@@ -30,7 +30,7 @@ struct request_kind {
     uint32_t text_length;
     uint32_t path_length; /* over HTTP/2 */
     enum method method;
-    uint64_t size;        /* bytes of body that the reply must announce, or of rows, or SIZE_UNKNOWN */
+    uint64_t size;        /* bytes that the body of the reply, or the rows, must have, or SIZE_UNKNOWN */
     uint64_t rows;        /* that statements must send, find or change, or ROWS_UNKNOWN */
     uint64_t content_key; /* of the file, see content.h */
     /* The same request under the condition that the file has changed, over HTTP/2 the value of that
@@ -38,7 +38,7 @@ struct request_kind {
     char *conditional_text;
     uint32_t conditional_length;
     bool by_tag;          /* the condition is on the entity tag, and not on the time of modification */
-    uint64_t learnt_size; /* the length that this reply had */
+    uint64_t learnt_size; /* the length that a reply with a body had, 0 before */
 };
 
 /* Makes the request for `uri`; `contents` is the body of a POST, and else NULL. */

@@ -71,7 +71,7 @@ static void offer_session(struct connections *all, SSL *ssl)
 
 /* Turns what OpenSSL says of an operation that did not go through into what recv(2) would have returned:
  * `broken` is the errno of a peer that does not keep to the protocol. A stream that ends without TLS's own
- * farewell has ended nevertheless: whether a reply was complete its length says. */
+ * farewell has ended nevertheless: whether a reply was complete its length says, or else that farewell. */
 static ssize_t as_of_socket(const SSL *ssl, int result, int broken)
 {
     int error = errno;
@@ -225,6 +225,11 @@ static bool drained_tls(const struct connection *c, bool filled)
     return c->emptied && !SSL_has_pending(c->secured);
 }
 
+static bool said_farewell_tls(const struct connection *c)
+{
+    return (SSL_get_shutdown(c->secured) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
 /* Where connections end with FIN, the server is told the end of the stream before (RFC 8446 §6.1); where they
  * end with RST, nothing would reach it. OpenSSL holds a session that was freed before it was shut down for
  * broken, and would not offer it again. */
@@ -246,6 +251,7 @@ const struct transport transport_tls = {
     .receive = receive_tls,
     .close = close_tls,
     .drained = drained_tls,
+    .said_farewell = said_farewell_tls,
 };
 
 /* Takes any certificate; without --tls-ca nobody asks whose it is, and its chain is not even built. */

@@ -41,10 +41,18 @@ static bool drained_plain(const struct connection *c, bool filled)
     return !filled;
 }
 
+/* The end of a stream of TCP is one that was sent. */
+static bool said_farewell_plain(const struct connection *c)
+{
+    (void)c;
+    return true;
+}
+
 const struct transport transport_plain = {
     .open = open_plain,
     .send = send_plain,
     .receive = receive_plain,
     .close = close_plain,
     .drained = drained_plain,
+    .said_farewell = said_farewell_plain,
 };

@@ -26,6 +26,8 @@ struct transport {
     /* Says whether nothing more is waiting after a `receive` that went well; `filled`: it filled its buffer.
      * As a rule the socket then makes a new event for what comes later. */
     bool (*drained)(const struct connection *connection, bool filled);
+    /* Says of a stream that has ended whether its other end has said so. If not, it may have been cut off. */
+    bool (*said_farewell)(const struct connection *connection);
 };
 
 extern const struct transport transport_plain;

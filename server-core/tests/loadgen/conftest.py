@@ -28,6 +28,8 @@ PROGRAM = os.environ.get(
 PATIENCE = ("--timeout", "60")
 """Given before what a test asks for: a machine that stands still for a while makes nothing time out."""
 
+TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3")
+
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
 NGINX_FILE = """
 daemon off; user {user}; pid "{home}/nginx.pid"; error_log stderr crit;
@@ -42,6 +44,11 @@ http {{
 
 REQUEST_CELLS = ("replied", "timed_out_before_read", "timed_out_after_read", "failed", "abandoned")
 SESSION_CELLS = ("completed", "timed_out_connect", "timed_out", "failed", "interrupted")
+
+
+def cells(result: dict[str, Any]) -> dict[str, int]:
+    """The cells of the requests that are not zero."""
+    return {name: n for name, n in result["requests"].items() if n and name != "offered"}
 
 
 @dataclass(frozen=True)

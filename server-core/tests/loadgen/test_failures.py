@@ -4,15 +4,10 @@ import socket
 
 import pytest
 
-TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3")
+from .conftest import TEN_SESSIONS_OF_THREE, cells
 
 # Where the timeout is waited for: long enough for what has to happen before, and no arrival comes too late.
 TIMING_OUT = ("--timeout", "4", "--connect-timeout", "60")
-
-
-def cells(result):
-    """The cells of the requests that are not zero."""
-    return {name: n for name, n in result["requests"].items() if n and name != "offered"}
 
 
 def test_absent_server_yields_connect_refused(load):
@@ -141,18 +136,24 @@ def sends_endless_head(connection):
     connection.stall()
 
 
-def sends_chunks(connection):
-    """A chunked body."""
-    connection.read_request()
-    connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
-    connection.stall()
+def sends(reply):
+    """Those bytes as the reply to the first request, and nothing more."""
+
+    def script(connection):
+        connection.read_request()
+        connection.send(b"HTTP/1.1 200 OK\r\n" + reply)
+        connection.stall()
+
+    return script
 
 
-def sends_body_until_close(connection):
-    """A body without a length."""
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+
+
+def closes_within_a_chunk(connection):
+    """FIN before the chunk is whole."""
     connection.read_request()
-    connection.send(b"HTTP/1.1 200 OK\r\n\r\nbody")
-    connection.stall()
+    connection.send(b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"\r\n5\r\nabc")
 
 
 def sends_more_than_announced(connection):
@@ -178,8 +179,13 @@ def sends_more_than_announced_behind_a_long_body(connection):
         (sends_garbage, "malformed-head"),
         (sends_bare_line_feeds, "malformed-head"),
         (sends_endless_head, "head-too-long"),
-        (sends_chunks, "transfer-encoding"),
-        (sends_body_until_close, "no-length"),
+        (sends(b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"), "transfer-encoding"),
+        (sends(CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n"), "malformed-head"),
+        (sends(CHUNKED + b"\r\nbody"), "malformed-chunk"),
+        (sends(CHUNKED + b"\r\n3\r\nbody\r\n0\r\n\r\n"), "malformed-chunk"),
+        (sends(CHUNKED + b"\r\n0\r\nT: " + b"t" * 20_000), "malformed-chunk"),
+        (sends(CHUNKED + b"\r\n0\r\n\r\nmore"), "unexpected-data"),
+        (closes_within_a_chunk, "closed-early"),
         (sends_more_than_announced, "unexpected-data"),
         (sends_more_than_announced_behind_a_long_body, "unexpected-data"),
     ],

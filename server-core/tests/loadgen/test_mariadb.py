@@ -11,6 +11,8 @@ import pytest
 from trimtab_tuner.workloads import shop as book_shop
 from trimtab_tuner.workloads.session_log import Request, write_session_log
 
+from .conftest import cells
+
 SCHEMA = """\
 CREATE DATABASE plain;
 CREATE USER trimtab@'%';
@@ -25,11 +27,6 @@ ONE_ROW = b"\1\0\0\1\1\x05\0\0\2\3def\0\2\0\0\3\x011\x07\0\0\4\xfe\0\0\2\0\0\0"
 ITEMS = 10_000
 TEN_SESSIONS = ("--rate", "20", "--duration", "0.5", "--timeout", "30")
 ONE_STATEMENT = '/one contents="SELECT 1" size=2 rows=1\n'
-
-
-def cells(result):
-    """The cells of the requests that are not zero."""
-    return {name: n for name, n in result["requests"].items() if n and name != "offered"}
 
 
 def found(program):

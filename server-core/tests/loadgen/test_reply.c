@@ -10,6 +10,10 @@
 #define UNKNOWN REPLY_LENGTH_UNKNOWN
 #define NONE    {NULL, 0}
 
+#define BY_LENGTH        REPLY_ENDS_BY_LENGTH
+#define IN_CHUNKS(close) {200, REPLY_ENDS_BY_CHUNKS, 0, UNKNOWN, 0, close, NONE, NONE}
+#define ENCODED(value)   "HTTP/1.1 200 OK\r\nTransfer-Encoding: " value "\r\n\r\n"
+
 static const struct {
     const char *text;
     bool to_head;
@@ -20,50 +24,96 @@ static const struct {
     {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 12, 12, false, NONE, NONE}},
+     {200, BY_LENGTH, 0, 12, 12, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\ncontent-length:12\t \r\nServer: x (y)\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 12, 12, false, NONE, NONE}},
-    {"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n", false, REPLY_PARSED, {200, 0, 0, 0, false, NONE, NONE}},
-    {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {404, 0, 1, 1, false, NONE, NONE}},
+     {200, BY_LENGTH, 0, 12, 12, false, NONE, NONE}},
+    {"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {200, BY_LENGTH, 0, 0, 0, false, NONE, NONE}},
+    {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {404, BY_LENGTH, 0, 1, 1, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 5, 5, false, NONE, NONE}},
+     {200, BY_LENGTH, 0, 5, 5, false, NONE, NONE}},
     /* Replies that never have a body. */
-    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", true, REPLY_PARSED, {200, 0, 12, 0, false, NONE, NONE}},
-    {"HTTP/1.1 200 OK\r\n\r\n", true, REPLY_PARSED, {200, 0, UNKNOWN, 0, false, NONE, NONE}},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n",
+     true,
+     REPLY_PARSED,
+     {200, BY_LENGTH, 0, 12, 0, false, NONE, NONE}},
+    {"HTTP/1.1 200 OK\r\n\r\n", true, REPLY_PARSED, {200, BY_LENGTH, 0, UNKNOWN, 0, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
      true,
      REPLY_PARSED,
-     {200, 0, UNKNOWN, 0, false, NONE, NONE}},
-    {"HTTP/1.1 204 No Content\r\n\r\n", false, REPLY_PARSED, {204, 0, UNKNOWN, 0, false, NONE, NONE}},
+     {200, BY_LENGTH, 0, UNKNOWN, 0, false, NONE, NONE}},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
+     true,
+     REPLY_PARSED,
+     {200, BY_LENGTH, 0, 5, 0, false, NONE, NONE}},
+    {"HTTP/1.1 204 No Content\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {204, BY_LENGTH, 0, UNKNOWN, 0, false, NONE, NONE}},
     {"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
      false,
      REPLY_PARSED,
-     {304, 0, 9, 0, false, NONE, NONE}},
+     {304, BY_LENGTH, 0, 9, 0, false, NONE, NONE}},
     /* Whether the connection stays. */
     {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, true, NONE, NONE}},
+     {200, BY_LENGTH, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nconnection: Foo , CLOSE\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, true, NONE, NONE}},
+     {200, BY_LENGTH, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nConnection: closed\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, false, NONE, NONE}},
-    {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {200, 0, 1, 1, true, NONE, NONE}},
+     {200, BY_LENGTH, 0, 1, 1, false, NONE, NONE}},
+    {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {200, BY_LENGTH, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, false, NONE, NONE}},
-    /* Bodies without a usable length. */
-    {"HTTP/1.1 200 OK\r\n\r\n", false, REPLY_NO_LENGTH, {0}},
-    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, REPLY_TRANSFER_ENCODING, {0}},
+     {200, BY_LENGTH, 0, 1, 1, false, NONE, NONE}},
+    /* Bodies without a length. */
+    {"HTTP/1.1 200 OK\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {200, REPLY_ENDS_BY_CLOSE, 0, UNKNOWN, REPLY_BODY_ENDLESS, true, NONE, NONE}},
+    {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {200, REPLY_ENDS_BY_CLOSE, 0, UNKNOWN, REPLY_BODY_ENDLESS, true, NONE, NONE}},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, REPLY_PARSED, IN_CHUNKS(false)},
+    {"HTTP/1.1 200 OK\r\ntransfer-encoding: ,\tChunked ,\r\n\r\n", false, REPLY_PARSED, IN_CHUNKS(false)},
+    {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n", false, REPLY_PARSED,
+     IN_CHUNKS(true)},
+    {ENCODED("gzip, chunked"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("gzip\r\nTransfer-Encoding: chunked"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("gzip"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("chunked, gzip"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("chunked, chunked"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("chunked;q=1"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("chunkedx"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED("identity"), false, REPLY_TRANSFER_ENCODING, {0}},
+    {ENCODED(""), false, REPLY_TRANSFER_ENCODING, {0}},
+    /* Bodies whose end others may see elsewhere. */
+    {ENCODED("chunked\r\nContent-Length: 5"), false, REPLY_MALFORMED, {0}},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+     false,
+     REPLY_MALFORMED,
+     {0}},
+    {ENCODED("gzip\r\nContent-Length: 5"), false, REPLY_MALFORMED, {0}},
+    {"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, REPLY_MALFORMED, {0}},
     /* Heads that are not HTTP. */
     {"HTTP/1.1 200 OK\nContent-Length: 1\n\r\n\r\n", false, REPLY_MALFORMED, {0}},
     {"HTTP/2 200 OK\r\nContent-Length: 1\r\n\r\n", false, REPLY_MALFORMED, {0}},
@@ -114,7 +164,8 @@ static void test_heads_are_judged_as_the_table_says(void **state)
         assert_int_equal(cases[i].head.status, head.status);
         assert_int_equal(strlen(cases[i].text), head.head_bytes);
         assert_true(cases[i].head.content_length == head.content_length);
-        assert_int_equal(cases[i].head.body_bytes, head.body_bytes);
+        assert_true(cases[i].head.body_bytes == head.body_bytes);
+        assert_int_equal(cases[i].head.end, head.end);
         assert_int_equal(cases[i].head.connection_close, head.connection_close);
     }
 }

@@ -3,6 +3,7 @@
 The server is the real nginx, or a script that sends records as it likes.
 """
 
+import contextlib
 import socket
 import ssl
 import subprocess
@@ -98,6 +99,12 @@ class Records:
     def records(self, data: bytes) -> bytes:
         """The records that `data` becomes; the script is to send them."""
         self._tls.write(data)
+        return self._to_client.read()
+
+    def farewell(self) -> bytes:
+        """TLS's word that nothing more comes, likewise."""
+        with contextlib.suppress(ssl.SSLWantReadError):  # the client's
+            self._tls.unwrap()
         return self._to_client.read()
 
 
@@ -263,6 +270,36 @@ def test_truncated_or_damaged_records_fail_the_request(load, serve, certificates
     result = ask_once(load, serve(script).url.replace("http", "https"))
     assert result["failures"] == {failure: 4}
     assert result["tls"]["handshakes"] == 4
+
+
+@pytest.mark.parametrize("farewell", [True, False])
+@pytest.mark.parametrize(
+    ("field", "body", "alone"),
+    [
+        (b"Content-Length: 5\r\n", b"hello", True),
+        (b"Transfer-Encoding: chunked\r\n", b"3;x\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", True),
+        (b"", b"hello", False),
+    ],
+    ids=["length", "chunks", "close"],
+)
+def test_reply_that_says_its_end_needs_no_farewell_of_tls(
+    load, serve, certificates, field, body, alone, farewell
+):
+    """One that ends with the connection does: it may have been cut off (RFC 9112, section 9.8)."""
+
+    def script(connection):
+        tls = Records(connection.socket, certificates["ecdsa"])
+        tls.read_request()
+        connection.send(tls.records(b"HTTP/1.1 200 OK\r\n" + field + b"\r\n" + body))
+        connection.send(tls.farewell() if farewell else b"")
+
+    url = serve(script).url.replace("http", "https")
+    result = load(url, "--rate", "40", "--duration", "0.1").result
+    if alone or farewell:
+        assert result["requests"]["replied"] == 4
+        assert [each["size_bytes"] for each in result["size_classes"]] == [5]
+    else:
+        assert result["failures"] == {"closed-early": 4}
 
 
 @pytest.mark.parametrize(
