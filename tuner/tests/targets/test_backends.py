@@ -1,13 +1,11 @@
 """What a backend's file says for the values of its knobs."""
 
 import ast
-from dataclasses import replace
 
 import pytest
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, backend_of, with_backend
 from trimtab_tuner.targets.backends.base import BackendContext
-from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.workloads import WORKLOADS
 
 CONTEXT = BackendContext(
@@ -86,13 +84,3 @@ def test_workloads_name_what_answers_them():
     answered = {name: each.backend.name for name, each in WORKLOADS.items() if each.backend is not None}
     assert answered == {"support": "php", "php": "php", "python": "gunicorn"}
     assert [name for name, each in WORKLOADS.items() if each.proxies] == ["python", "proxy"]
-
-
-def test_apache_passes_on_the_length_that_a_page_of_php_says():
-    """It takes it away unless it is told to trust it, and sends chunks, which no generator of ours reads."""
-    apache = TARGETS["apache"]
-    here = RenderContext(root="/srv/www", listen=("127.0.0.1:80",), prefix="/x", php_socket="/x/php.sock")
-    text = apache.render(apache.space().default(), here)
-    assert "\n    SetEnv ap_trust_cgilike_cl 1\n</FilesMatch>\n" in text
-    assert "LoadModule env_module " in text
-    assert "SetEnv" not in apache.render(apache.space().default(), replace(here, php_socket=None))

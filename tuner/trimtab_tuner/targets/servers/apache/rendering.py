@@ -36,7 +36,6 @@ OF_PLACE = {
     "APACHE_PID_FILE": "/apache2.pid",
 }
 """Variables of Debian's files that say where an Apache runs: what follows the directory of an instance."""
-_TRUST = "ap_trust_cgilike_cl"
 # Apache's own defaults
 LEAST_THREAD_LIMIT = 64
 CHILD_LIMIT = 256  # of prefork
@@ -108,7 +107,7 @@ def modules(configuration: Configuration, context: RenderContext, loaded: Collec
         *(("ssl", "socache_shmcb") if context.tls_directory is not None else ()),
         *(("proxy",) if (context.upstream or context.php_socket) is not None else ()),
         *(("proxy_http",) if context.upstream is not None else ()),
-        *(("proxy_fcgi", "env") if context.php_socket is not None else ()),
+        *(("proxy_fcgi",) if context.php_socket is not None else ()),
     )
     text = "".join(load_module(each) for each in needed if each not in loaded)
     if "mime" in loaded:
@@ -162,15 +161,11 @@ def processes_at_once(configuration: Configuration, server_limit: str = "") -> s
 
 
 def php(context: RenderContext) -> str:
-    """Requests for PHP go to the pool; "" without one.
-
-    Since 2.4.59 Apache takes the Content-Length away that a program says, unless it is told to trust it, and
-    sends what is longer than a buffer in chunks (CVE-2024-24795); our pages say theirs rightly.
-    """
+    """Requests for PHP go to the pool; "" without one."""
     if context.php_socket is None:
         return ""
     pool = quoted(f"proxy:unix:{context.php_socket}|fcgi://localhost")
-    return f'<FilesMatch "\\.php$">\n    SetHandler {pool}\n    SetEnv {_TRUST} 1\n</FilesMatch>\n'
+    return f'<FilesMatch "\\.php$">\n    SetHandler {pool}\n</FilesMatch>\n'
 
 
 def status(context: RenderContext) -> str:
