@@ -44,6 +44,7 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
   await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   await expect(map.first()).toBeVisible();
   await expect(page.getByRole('progressbar')).toBeVisible();
+  await expect(page.getByText(/Searches for mean goodput/)).toBeVisible();
   await inspect(page, 'run-searching');
 
   await page
@@ -56,6 +57,7 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
   scenario.release();
   await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible();
   await expect(page.getByRole('progressbar')).toHaveCount(0);
+  await expect(page.getByText(/Searched for mean goodput/)).toBeVisible();
   const trials = await get<Trial[]>(request, `/runs/${id}/trials`);
   const searched = trials.filter(({ purpose }) => purpose === 'search');
   const cells = new Set(searched.map(({ configuration }) => JSON.stringify(configuration)));

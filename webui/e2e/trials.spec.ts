@@ -191,6 +191,12 @@ test('every exported file is copied and downloaded as it is, alone and in one ar
   for (const { file_name } of exports) expect(names).toContain(file_name);
 });
 
+test('a run that ended before its confirmation says that it has no exports, and why', async ({ page }) => {
+  await page.goto(`/runs/${STOPPED}/export`);
+  await expect(page.getByText('This run has no exports.')).toBeVisible();
+  await expect(page.getByText('at the end of a confirmation, which this run did not come to')).toBeVisible();
+});
+
 test.describe('the report of a run', () => {
   test.use({ expected: [/^request to file:/] });
 

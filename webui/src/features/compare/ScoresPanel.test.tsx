@@ -31,3 +31,14 @@ it('scores that compare are shown on one scale', async () => {
   expect(heads()).toContain('Distribution');
   expect(screen.getAllByRole('img', { name: /^From/ })).toHaveLength(2);
 });
+
+it('a run that only measured its configuration has gained nothing that could be confirmed', async () => {
+  await renderInApp(
+    <ScoresPanel
+      runs={[compared(1, [500]), { ...compared(2, []), preset: 'capacity' }]}
+      comparable={false}
+    />,
+  );
+  const gains = screen.getAllByRole('row').map((row) => row.lastElementChild?.textContent);
+  expect(gains.slice(1)).toEqual(['not confirmed', 'no search']);
+});

@@ -5,6 +5,7 @@ import { TextLink } from '../../components/links';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { formatCount, formatMbps } from '../../maths/format';
+import { searches } from '../../maths/presets';
 import classes from './Compare.module.css';
 
 /** The highest point of the winner's curve; null without one. */
@@ -76,6 +77,7 @@ export function ScoresPanel({ runs, comparable }: ScoresPanelProps) {
 
 /** The gain in capacity; in score where that is all that is known. */
 function WinnersGain({ run }: { run: ComparedRun }) {
+  if (!searches(run.preset)) return 'no search';
   if (!run.confirmed) return 'not confirmed';
   if (run.capacity_gain === null && run.gain !== null)
     return (

@@ -44,3 +44,8 @@ it('shows everything on request, and a knob that only one run has', () => {
   expect(rows.map(({ name }) => name)).toContain('Preset');
   expect(rows.find(({ name }) => name === 'worker_processes')?.texts).toEqual(['–', '2']);
 });
+
+it('a run without a ladder has a dash in its place', () => {
+  const rows = differenceRows([compared({}), compared({ ladder: [] })], false);
+  expect(rows.map(({ name, texts }) => [name, texts[1]])).toEqual([['Ladder', '–']]);
+});

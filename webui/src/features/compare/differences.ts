@@ -22,7 +22,7 @@ const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
   ['Version', (run) => run.target_version],
   ['State', (run) => run.state],
   ['Trials', (run) => String(run.trials)],
-  ['Ladder', (run) => run.ladder.map(rungsOf(run.loop).format).join(', ')],
+  ['Ladder', (run) => run.ladder.map(rungsOf(run.loop).format).join(', ') || '–'],
   ['Tags', (run) => run.tags.join(', ') || '–'],
 ];
 

@@ -75,9 +75,7 @@ export function ExportPage() {
       <Loadable query={exports} what="The exports" height={420}>
         {(files) =>
           files.length === 0 ? (
-            <Message title="This run has no exports yet.">
-              They are written when the confirmation is done.
-            </Message>
+            <NoExports running={run.data?.state === 'running'} />
           ) : (
             <>
               {files[0] && (
@@ -115,6 +113,16 @@ interface DifferencesProps {
   written: Configuration;
   /** How many workers that is per CPU; empty where the server had all CPUs. */
   workers: string;
+}
+
+function NoExports({ running }: { running: boolean }) {
+  return running ? (
+    <Message title="This run has no exports yet.">They are written when the confirmation is done.</Message>
+  ) : (
+    <Message title="This run has no exports.">
+      They are written at the end of a confirmation, which this run did not come to.
+    </Message>
+  );
 }
 
 function Differences({ base, best, written, workers }: DifferencesProps) {

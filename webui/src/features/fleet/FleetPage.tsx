@@ -27,9 +27,10 @@ function Seen({ fleet: { complaint, scheduler, stations } }: { fleet: FleetView 
   return (
     <>
       {complaint && (
-        <Message tone="warn" title={`The scheduler at ${scheduler} was not asked.`}>
-          {complaint}
-        </Message>
+        <Message
+          tone={stations.length > 0 ? 'warn' : 'neutral'}
+          title={`The scheduler at ${scheduler} was not asked: ${complaint}`}
+        />
       )}
       <StationsPanel stations={stations} />
       {stations.length > 0 && <MachinesPanel stations={stations} />}

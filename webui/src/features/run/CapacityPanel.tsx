@@ -45,10 +45,14 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
       description="One climb with the configuration as it is, to the load that it follows."
     >
       {capacity && (
-        <FigureList>
-          <Headline own={capacity} />
-          <Figure label="Configuration" value={<KnobChips of={defaultConfiguration(run.space)} />} />
-        </FigureList>
+        <>
+          <FigureList>
+            <Headline own={capacity} />
+          </FigureList>
+          <FigureList>
+            <Figure label="Configuration" value={<KnobChips of={defaultConfiguration(run.space)} />} />
+          </FigureList>
+        </>
       )}
       {words && <p className={classes.inWords}>{words}</p>}
       {climb.length === 0 ? (

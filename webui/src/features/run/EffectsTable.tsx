@@ -6,7 +6,7 @@ import classes from './Run.module.css';
 
 export function EffectsTable({ of }: { of: readonly SettingEffect[] }) {
   return (
-    <Table.ScrollContainer minWidth={320} type="native" mt="md">
+    <Table.ScrollContainer minWidth={280} type="native" mt="md">
       <Table fz="sm" verticalSpacing={5} aria-label="What each setting gives">
         <Table.Thead>
           <Table.Tr>
@@ -17,7 +17,7 @@ export function EffectsTable({ of }: { of: readonly SettingEffect[] }) {
         <Table.Tbody>
           {of.map(({ setting, told, kept }) => (
             <Table.Tr key={setting} className={kept ? undefined : classes.dimmed}>
-              <Table.Th scope="row">
+              <Table.Th scope="row" className={classes.setting}>
                 <code>{setting}</code>
               </Table.Th>
               <Table.Td>{told}</Table.Td>

@@ -202,7 +202,7 @@ function descriptionOf(run: RunDetail): string {
   const { target, target_version, workload, preset, strategy, objective, second_objective: second } = run;
   const how = !searches(preset)
     ? ''
-    : `. Searched for ${plainInText(objective)}${second === null ? '' : ` and ${plainInText(second)}`}. Strategy: ${plainInText(strategy)}`;
+    : `. ${run.state === 'running' ? 'Searches' : 'Searched'} for ${plainInText(objective)}${second === null ? '' : ` and ${plainInText(second)}`}. Strategy: ${plainInText(strategy)}`;
   const cpus = run.layout.reason && ` CPUs: ${run.layout.reason}.`;
   return `${target} ${target_version} under ${workload}, ${preset} preset, on ${run.host}, started ${formatTime(run.created_at)}${how}.${cpus}`;
 }
