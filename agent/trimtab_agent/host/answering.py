@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
 
+from trimtab_tuner.checking.machine import UNRESOLVED
 from trimtab_tuner.targets.behind import Upstream
 
 CONNECT_LIMIT_S = 0.5
 LOOK_UP_LIMIT_S = 2.0
 AT_ONCE = 128
-UNRESOLVED = "its name does not resolve here"
 NOWHERE = "127.77.255.254"  # where nobody listens
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.checking.machine import UNRESOLVED
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.editing import own_values
@@ -20,7 +21,7 @@ from trimtab_tuner.targets.told import Told, line_of, warnings
 
 from trimtab_agent.base_file import BaseFile, refuse
 from trimtab_agent.errors import SpecError
-from trimtab_agent.host.answering import NOWHERE, UNRESOLVED
+from trimtab_agent.host.answering import NOWHERE
 
 Kind = Literal["changed", "runs", "missing", "corrected", "site", "log", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {

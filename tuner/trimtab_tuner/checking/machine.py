@@ -6,6 +6,8 @@ from math import inf
 
 UNSEEN = "whoever checks may not look into its folder"
 """Of a file of which it is not known whether it can be read."""
+UNRESOLVED = "its name does not resolve here"
+"""Of an address whose name is not known."""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from trimtab_tuner.checking.contradiction import Contradiction, contradiction
-from trimtab_tuner.checking.machine import Machine
+from trimtab_tuner.checking.contradiction import Contradiction, Severity, contradiction
+from trimtab_tuner.checking.machine import UNRESOLVED, Machine
 from trimtab_tuner.checking.statements import ServerFile, Statement
 
 _SOURCE = "nginx, ngx_http_upstream_module: keepalive (until 1.29.7)"
@@ -62,15 +62,24 @@ def unanswered(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
     """Upstreams that nobody answers for, by name."""
     for at, each in file.upstreams:
         why = machine.unanswered.get(each.address)
-        if why is not None:
-            yield contradiction(
-                "upstream-does-not-answer",
-                "error",
-                at,
-                f"{at.said}: {why}, so requests that are handed on to it end in an error.",
-                f"{each.address}: {why}",
-                suggestion="Start what is to answer there, or correct the address.",
-            )
+        if why is None:
+            continue
+        others = any(other not in machine.unanswered for other in each.others)
+        severity: Severity = "warning" if others else "error"
+        so = "requests go to the others" if others else "requests that are handed on to it end in an error"
+        if why == UNRESOLVED and file.target.name == "nginx":
+            # It looks up every name before it starts, of servers that are down too.
+            severity, so = "error", "nginx does not start, but where resolve stands beside it"
+        elif not each.used:
+            continue
+        yield contradiction(
+            "upstream-does-not-answer",
+            severity,
+            at,
+            f"{at.said}: {why}, so {so}.",
+            f"{each.address}: {why}",
+            suggestion="Start what is to answer there, or correct the address.",
+        )
 
 
 def _too_many(file: ServerFile, keeping: Iterable[Statement]) -> Iterator[Contradiction]:

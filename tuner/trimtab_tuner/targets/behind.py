@@ -4,7 +4,7 @@ Each server's language has its own reader of these (`Target.upstreams`); how an 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 PROXIED = "/dynamic/"
@@ -21,13 +21,16 @@ _ADDRESS = re.compile(rf"{_SCHEME}(?:\[?unix:(?P<path>[^:|\]\s\"']+)|{_HOST})", 
 
 class Upstream(NamedTuple):
     """`setting` hands requests on to `address`, a `host:port` or `unix:PATH`, whose host, or path, stands in
-    the text from `start` to `end`.
+    the text from `start` to `end`. It is not `used` where the file takes it out on purpose; `others` are the
+    addresses that get its requests if it does not answer.
     """
 
     setting: str
     address: str
     start: int
     end: int
+    used: bool = True
+    others: tuple[str, ...] = ()
 
 
 class UpstreamLog(NamedTuple):
@@ -45,6 +48,19 @@ class UpstreamLog(NamedTuple):
 def proxied_at(number: int) -> str:
     """The paths that are handed on to that upstream of several, counted from 0: below those of the first."""
     return PROXIED if number == 0 else f"{PROXIED}{number + 1}/"
+
+
+def with_others(found: Iterable[tuple[Hashable, Upstream]]) -> Sequence[Upstream]:
+    """The upstreams, each with the others that share its group; those of the group None are alone."""
+    told = list(found)
+    members: dict[Hashable, dict[str, None]] = {}
+    for group, each in told:
+        if group is not None and each.used:
+            members.setdefault(group, {})[each.address] = None
+    return [
+        each._replace(others=tuple(other for other in members.get(group, ()) if other != each.address))
+        for group, each in told
+    ]
 
 
 def no_upstreams(_text: str) -> Sequence[Upstream]:

@@ -6,11 +6,12 @@ of those sites, so that an address where nobody listens does as well.
 
 from collections.abc import Collection
 
+from trimtab_tuner.checking.machine import UNRESOLVED
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.behind import Upstream
 from trimtab_tuner.targets.editing import apply
 
-from trimtab_agent.host.answering import NOWHERE, UNRESOLVED, unresolved
+from trimtab_agent.host.answering import NOWHERE, unresolved
 
 
 class Names:

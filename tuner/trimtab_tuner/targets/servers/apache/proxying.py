@@ -1,12 +1,12 @@
 """Proxying in a user's own apache2.conf: parameters of the lines that name an upstream, in sites too."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.behind import Upstream, upstream_at
+from trimtab_tuner.targets.behind import Upstream, upstream_at, with_others
 from trimtab_tuner.targets.editing import Edit
 from trimtab_tuner.targets.servers.apache import syntax
 from trimtab_tuner.targets.servers.apache.knobs import DISABLE_REUSE, PROXY_KNOBS, WORKER_KNOBS
@@ -17,6 +17,8 @@ _UPSTREAM = re.compile(r"https?://", re.IGNORECASE)
 _WORKERS = {"proxypass", "proxypassmatch", "balancermember", "proxyset"}
 _OTHERS = {knob.name.lower(): knob for knob in PROXY_KNOBS if knob not in WORKER_KNOBS}
 _BEHIND = re.compile(r"(unix:[^|\s]+\||(https?|wss?|h2c?|ajp|fcgi|scgi|uwsgi)://)", re.IGNORECASE)
+_BALANCER = re.compile(r"balancer://", re.IGNORECASE)
+_FLAG = re.compile(r"([+-]?)([A-Z])")
 # What decides which requests go on, and to where.
 _WHICH = {"proxypass", "proxypassmatch", "proxypassreverse", "proxyset", "proxyremote", "proxyblock"}
 
@@ -91,8 +93,15 @@ def other_parameters(lines: Collection[Line]) -> str:
 
 def upstreams(text: str) -> Sequence[Upstream]:
     """The addresses that requests go on to, by HTTP and other protocols; the first that a word says."""
-    found = []
+    return with_others(_behind(text))
+
+
+def _behind(text: str) -> Iterator[tuple[Hashable, Upstream]]:
+    """Each with the balancer of its site that it is a member of, None where it is of none."""
+    section = ""
     for line in syntax.walk(text):
+        if line.name == "proxy":
+            section = line.first if line.opens else ""
         if line.name not in (*_WORKERS, "sethandler") or not line.is_directive:
             continue
         for word in line.words:
@@ -100,8 +109,22 @@ def upstreams(text: str) -> Sequence[Upstream]:
             if begin is not None:
                 place = word.start + (text[word.start] == '"') + begin.start()
                 setting = line.text.split()[0]
-                found.append(upstream_at(setting, word.text[begin.start() :], place))
-    return [each for each in found if each is not None]
+                found = upstream_at(setting, word.text[begin.start() :], place)
+                if found is not None:
+                    balancer = next((each.text for each in line.words if _BALANCER.match(each.text)), section)
+                    group = (line.site, balancer.lower()) if line.name == "balancermember" else None
+                    yield group, found._replace(used=not _taken_out(line))
+
+
+def _taken_out(line: Line) -> bool:
+    """Whether the status of the upstream is disabled or stopped: a letter counts until a later one with a
+    minus sign takes it back.
+    """
+    there: set[str] = set()
+    for _, value in _parameters(line, "status"):
+        for sign, flag in _FLAG.findall(value.upper()):
+            (there.discard if sign == "-" else there.add)(flag)
+    return not there.isdisjoint("DS")
 
 
 def _upstreams(text: str) -> list[Line]:

@@ -1,8 +1,8 @@
 """What a user's nginx.conf hands requests on to: servers of upstreams, and addresses named at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
-from trimtab_tuner.targets.behind import Upstream, upstream_at
+from trimtab_tuner.targets.behind import Upstream, upstream_at, with_others
 from trimtab_tuner.targets.servers.nginx import syntax
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -11,10 +11,11 @@ _PASSES = {f"{kind}_pass" for kind in ("fastcgi", "grpc", "memcached", "proxy", 
 
 def upstreams(text: str) -> Sequence[Upstream]:
     """The addresses, in the order of the file; what variables decide is none."""
-    return list(_upstreams(text, syntax.parse(text)))
+    return with_others(_upstreams(text, syntax.parse(text)))
 
 
-def _upstreams(text: str, tree: list[Directive]) -> Iterator[Upstream]:
+def _upstreams(text: str, tree: list[Directive]) -> Iterator[tuple[Hashable, Upstream]]:
+    """Each with the block that it shares with others, None where it has none."""
     blocks = (each for each, _ in syntax.walk(tree) if each.name == "upstream" and each.block is not None)
     named = {name for each in blocks for name in each.arguments[:1]}
     for directive, above in syntax.walk(tree):
@@ -29,4 +30,5 @@ def _upstreams(text: str, tree: list[Directive]) -> Iterator[Upstream]:
         setting = " ".join(("upstream", *of.arguments)) if is_server and of is not None else directive.name
         found = upstream_at(setting, text[start + quote : end - quote], start + quote, "80")
         if found is not None and (is_server or text[found.start : found.end] not in named):
-            yield found
+            used = not (is_server and "down" in directive.arguments[1:])
+            yield (id(of) if is_server else None), found._replace(used=used)

@@ -1,0 +1,95 @@
+"""Upstreams that nobody answers for: what that does depends on who gets their requests instead."""
+
+from dataclasses import replace
+
+import pytest
+from trimtab_tuner.checking import check
+from trimtab_tuner.checking.machine import UNRESOLVED, Descriptors, Machine
+from trimtab_tuner.checking.statements import read
+from trimtab_tuner.targets import TARGETS
+
+MACHINE = Machine(cpus=4.0, online=(0,), allowed=(0,), descriptors=Descriptors(65_536, 524_288, "it"))
+REST_REFUSED = {"127.0.0.1:1": "nobody listens there"}
+OTHERS_GO_ON = ("warning", "nobody listens there, so requests go to the others.")
+AN_ERROR = ("error", "nobody listens there, so requests that are handed on to it end in an error.")
+
+
+def nginx(*servers):
+    """An upstream of these servers."""
+    said = "".join(f"server {server}; " for server in servers)
+    return f"events {{}}\nhttp {{ upstream app {{ keepalive 9; {said}}} }}\n"
+
+
+def apache(*members):
+    """A balancer of these members."""
+    return "".join(
+        ("<Proxy balancer://b>\n", *(f"BalancerMember {each}\n" for each in members), "</Proxy>\n")
+    )
+
+
+def said(server, text, unanswered):
+    """How bad it is, and the sentence behind the address, for each upstream that does not answer."""
+    found = check(read(TARGETS[server], text), replace(MACHINE, unanswered=unanswered))
+    own = [each for each in found if each.rule == "upstream-does-not-answer"]
+    return [(each.severity, each.sentence.partition(": ")[2]) for each in own]
+
+
+@pytest.mark.parametrize(
+    ("server", "text"),
+    [
+        ("nginx", nginx("127.0.0.1:1 down", "127.0.0.1:2")),
+        ("nginx", nginx("127.0.0.1:1 weight=2 down")),
+        ("apache", apache('"http://127.0.0.1:1" status=+D', "http://127.0.0.1:2")),
+        ("apache", apache("http://127.0.0.1:1 status=S")),
+        ("apache", "ProxyPass /a http://127.0.0.1:1/ status=+I+D\n"),
+    ],
+)
+def test_one_that_is_taken_out_on_purpose_is_not_missed(server, text):
+    """Whether there are others or not."""
+    assert said(server, text, REST_REFUSED) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "text"),
+    [
+        ("nginx", nginx("127.0.0.1:2", "127.0.0.1:1 backup")),
+        ("nginx", nginx("127.0.0.1:1", "127.0.0.1:2")),
+        ("apache", apache("http://127.0.0.1:2", "http://127.0.0.1:1 status=+H")),
+        ("apache", "BalancerMember balancer://b http://127.0.0.1:1\n" + apache("http://127.0.0.1:2")),
+    ],
+)
+def test_one_of_several_is_a_warning(server, text):
+    """Its requests are answered elsewhere."""
+    assert said(server, text, REST_REFUSED) == [OTHERS_GO_ON]
+
+
+@pytest.mark.parametrize(
+    ("server", "text"),
+    [
+        ("nginx", nginx("127.0.0.1:1", "127.0.0.1:2 down")),
+        ("nginx", nginx("127.0.0.1:1") + "stream { upstream app { server 127.0.0.1:2; } }\n"),
+        ("apache", apache("http://127.0.0.1:1 status=+D status=-D", "http://127.0.0.1:2 status=+D")),
+        (
+            "apache",
+            apache("http://127.0.0.1:1") + "<Proxy balancer://c>\nBalancerMember http://a:2\n</Proxy>\n",
+        ),
+    ],
+)
+def test_one_whose_requests_nobody_else_gets_is_an_error(server, text):
+    """Those that are taken out get none, nor do those of another group."""
+    assert said(server, text, REST_REFUSED) == [AN_ERROR]
+
+
+def test_all_of_a_group_are_errors_when_none_answers():
+    """There are no others that requests could go to."""
+    both = {**REST_REFUSED, "127.0.0.1:2": "nobody listens there"}
+    assert said("nginx", nginx("127.0.0.1:1", "127.0.0.1:2 backup"), both) == [AN_ERROR, AN_ERROR]
+
+
+def test_name_that_is_not_known_keeps_nginx_from_starting_in_any_case():
+    """It looks up the names of servers that are down, or have others beside them, too."""
+    (down,) = said("nginx", nginx("app:80 down", "127.0.0.1:2"), {"app:80": UNRESOLVED})
+    assert down == (
+        "error",
+        f"{UNRESOLVED}, so nginx does not start, but where resolve stands beside it.",
+    )
