@@ -527,6 +527,49 @@ def test_access_logs_are_written_to_files_of_the_private_instance(case):
     assert any(line.endswith(" to /run/x/access-1.log") for line in comment)
 
 
+OFF = {
+    "nginx": (
+        "events {}\nhttp { access_log /var/log/a; server { NO; } server { access_log /var/log/b.log; } }\n",
+        ("access_log off", "access_log /dev/null"),
+    ),
+    "lighttpd": (
+        '$HTTP["host"] == "a" {\n NO\n}\n$HTTP["host"] == "b" {\n accesslog.filename = "/var/log/b.log"\n}\n',
+        ('accesslog.filename = ""', 'accesslog.filename = "/dev/null"'),
+    ),
+    "apache": (
+        """\
+<VirtualHost *:80>
+  NO
+</VirtualHost>
+<VirtualHost *:80>
+  CustomLog /var/log/b.log common
+</VirtualHost>
+""",
+        ("CustomLog /dev/null common", "CustomLog /dev/null common\n  ErrorLog /dev/null"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_log_that_is_switched_off_stays_so_and_others_are_written(name):
+    """It costs nothing in production, and must cost nothing in what is measured."""
+    text, ways = OFF[name]
+    for way in ways:
+        text_so = text.replace("NO", way)
+        private = TARGETS[name].private(text_so, own_values(TARGETS[name], text_so, 2), (), CONTEXT)
+        assert way in private
+        assert "/dev/null to " not in private
+        assert "/var/log/b.log" in private.partition("# Nothing else differs.")[0]
+        assert "/var/log" not in private.partition("# Nothing else differs.")[2]
+
+
+def test_workload_is_logged_as_the_first_site_of_lighttpd_that_logs():
+    """One whose log is switched off is no model of how logs are written."""
+    text = OFF["lighttpd"][0].replace("NO", 'accesslog.filename = ""')
+    private = TARGETS["lighttpd"].private(text, own_values(TARGETS["lighttpd"], text, 2), (), CONTEXT)
+    assert 'accesslog.filename = "/run/x/access-1.log"' in private.partition('$SERVER["socket"]')[2]
+
+
 @pytest.mark.parametrize("name", ["lighttpd", "apache", "core"])
 def test_file_without_an_access_log_is_measured_without_one(name):
     """As its server runs in production."""

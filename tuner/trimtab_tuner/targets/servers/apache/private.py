@@ -12,7 +12,7 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.apache import addresses, editing, levels, mpm, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.apache.mpm import EVENT, PREFORK, WORKER, mpm_of
 from trimtab_tuner.targets.servers.apache.rendering import quoted
@@ -95,7 +95,7 @@ def _changed(line: Line, places: Places, context: RenderContext, at_once: set[st
         return Change(line.start, line.end, "", f"{said} is left out: no process ends while it is measured")
     if line.name == "errorlog" and not line.site:
         return Change(line.start, line.end, "", f"{said} {OWN_LOG}")
-    if line.name in _ACCESS_LOGS or line.name == "errorlog":
+    if (line.name in _ACCESS_LOGS or line.name == "errorlog") and word.text != NO_LOG:
         kind = "access" if line.name in _ACCESS_LOGS else "error"
         path = places.file(word.text, kind, ".log")
         return Change(word.start, word.end, quoted(path), f"{said} to {path}")
@@ -182,7 +182,8 @@ def _settings_of(
 
 def _first_logs(text: str, lines: Sequence[Line], changes: Sequence[Change]) -> str:
     """The logs of the first site that has some; else those of the server as a whole are written to."""
-    logging = [line.site for line in lines if line.name in ("customlog", "transferlog") and line.site]
+    logs = (line for line in lines if line.name in ("customlog", "transferlog") and line.site)
+    logging = [line.site for line in logs if line.first != NO_LOG]
     of = {"customlog", "transferlog", "logformat"}
     kept = (line for line in lines if logging and line.site == logging[0] and line.name in of)
     return "".join(f"    {_changed_text(line, text, changes)}\n" for line in kept)

@@ -12,7 +12,7 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.lighttpd import editing, rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
 
@@ -78,10 +78,10 @@ def _address(text: str, places: Places) -> Iterator[Change]:
 
 def _changes(said: Sequence[Statement], places: Places) -> Iterator[Change]:
     for statement in said:
-        start, end, name = statement.start, statement.end, statement.name
+        start, end = statement.start, statement.end
         if (condition := statement.condition) is not None:
             yield from _socket(statement, condition, places)
-        elif name == _LOGS:
+        elif _is_log(statement):
             path = places.file(statement.text.partition("=")[2].strip(), "access", ".log")
             value, _ = statement.value_place
             yield Change(value, end, syntax.quoted(path), f"{statement.text} to {path}")
@@ -167,8 +167,8 @@ def _commands(text: str, said: Sequence[Statement]) -> str | None:
 
 def _logs(said: Sequence[Statement], changes: Sequence[Change]) -> str:
     """The workload is logged as the first site logs, where the server as a whole does not."""
-    logs = [statement for statement in said if statement.name == _LOGS]
-    if not logs or any(statement.depth == 0 for statement in logs):
+    logs = [statement for statement in said if _is_log(statement)]
+    if not logs or any(statement.name == _LOGS and statement.depth == 0 for statement in said):
         return ""
     own = next(change for change in changes if change.start == logs[0].value_place[0])
     lines = {_LOGS: own.replacement}
@@ -176,6 +176,12 @@ def _logs(said: Sequence[Statement], changes: Sequence[Change]) -> str:
     if formats:
         lines["accesslog.format"] = formats[0].text.partition("=")[2].strip()
     return rendering.lines(lines, "  ")
+
+
+def _is_log(statement: Statement) -> bool:
+    """Whether it names a log, and does not switch it off."""
+    setting = statement.setting
+    return setting is not None and setting[0] == _LOGS and setting[2].strip() not in ('""', f'"{NO_LOG}"')
 
 
 def _to_syslog(said: Sequence[Statement], places: Places) -> Iterator[Change]:

@@ -13,7 +13,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import apply
-from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, standing_in, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.rendering import HandedOn
@@ -197,7 +197,7 @@ def _kind_of_file(directive: Directive) -> tuple[str, ...]:
     if directive.name in CACHES and directive.arguments:
         return ("cache",)
     if directive.name in ("access_log", "error_log") and directive.arguments:
-        return () if directive.arguments[0] in ("off", "stderr") else (directive.name, ".log")
+        return () if directive.arguments[0] in ("off", "stderr", NO_LOG) else (directive.name, ".log")
     return ()
 
 
