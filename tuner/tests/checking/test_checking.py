@@ -356,6 +356,13 @@ def test_evidence_of_descriptors_is_the_limit_that_counts():
     assert "LimitNOFILE=21022 of nginx.service" in cache.suggestion
 
 
+def test_remedy_for_too_many_processes_at_the_start_is_a_limit_of_as_many():
+    """However many requests are to be worked on."""
+    text = apache("StartServers 40", "ServerLimit 16", "MaxRequestWorkers 400")
+    (said,) = [each for each in found("apache", text, MACHINE) if each.rule == "server-limit-below-value"]
+    assert said.suggestion == "ServerLimit 40, or a lower value here."
+
+
 @pytest.mark.parametrize("module", ["mpm_winnt_module", "mpm_winnt.c", "perchild.c", "!mpm_event_module"])
 def test_numbers_of_another_system_s_processes_are_passed_over(module):
     """As files carry them that Apache ships for all."""

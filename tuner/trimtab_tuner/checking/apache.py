@@ -46,9 +46,8 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
         )
     starting = told.get("startservers")
     if starting is not None and _number(starting, 0) > servers:
-        yield _corrected(
-            starting, f"{starting.number} processes at the start", "ServerLimit", servers, wanted
-        )
+        at_start = _number(starting, 0)
+        yield _corrected(starting, f"{at_start} processes at the start", "ServerLimit", servers, at_start)
     if mpm != "prefork" and workers is not None and wanted % each:
         value = max(each, wanted // each * each)
         yield contradiction(
