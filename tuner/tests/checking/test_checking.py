@@ -81,6 +81,7 @@ FIRING = {
     ),
     "server-limit-below-workers": ("apache", apache("ServerLimit 4", "MaxRequestWorkers 3000"), MACHINE, 3),
     "server-limit-below-value": ("apache", apache("ServerLimit 4", "StartServers 300"), MACHINE, 3),
+    "limit-above-compiled": ("apache", apache("ServerLimit 30000", mpm="worker"), MACHINE, 2),
     "thread-limit-below-value": (
         "apache",
         apache("ThreadsPerChild 100", "MaxRequestWorkers 1600"),
@@ -225,6 +226,11 @@ SILENT = {
         ("apache", apache("ServerLimit 300", "MaxRequestWorkers 300", mpm="prefork"), MACHINE),
     ),
     "server-limit-below-value": (("apache", apache("StartServers 16"), MACHINE),),
+    "limit-above-compiled": (
+        ("apache", apache("ServerLimit 20000", "ThreadLimit 20000", mpm="worker"), MACHINE),
+        ("apache", apache("ThreadLimit 100000"), MACHINE),
+        ("apache", apache("ServerLimit 200000", "ThreadLimit 30000", mpm="prefork"), MACHINE),
+    ),
     "thread-limit-below-value": (
         ("apache", apache("ThreadLimit 100", "ThreadsPerChild 100", "MaxRequestWorkers 1600"), MACHINE),
     ),
@@ -354,6 +360,17 @@ def test_evidence_of_descriptors_is_the_limit_that_counts():
         assert [each.evidence for each in said if each.rule in rules] == [(evidence,)] * 2
     (cache,) = [each for each in said if each.rule == rules[2]]
     assert "LimitNOFILE=21022 of nginx.service" in cache.suggestion
+
+
+def test_limits_that_apache_is_not_compiled_for_allow_what_it_is_compiled_for():
+    """What they bound is held against the lower number."""
+    text = apache("ServerLimit 900000", "MaxRequestWorkers 300000", mpm="prefork")
+    assert [each.sentence for each in found("apache", text, MACHINE)] == [
+        "MaxRequestWorkers 300000: ServerLimit 200000 allows 200000, and Apache lowers it to that by itself.",
+        "ServerLimit 900000: Apache is compiled for at most 200000, and lowers it to that by itself.",
+    ]
+    threads = found("apache", apache("ThreadLimit 100001"), MACHINE)
+    assert [each.suggestion for each in threads] == ["ThreadLimit 100000."]
 
 
 def test_remedy_for_too_many_processes_at_the_start_is_a_limit_of_as_many():

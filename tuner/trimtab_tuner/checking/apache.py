@@ -15,6 +15,13 @@ _DEFAULTS: Mapping[str, tuple[int, int, int, int]] = {
     "event": (16, 25, 64, 400),
 }
 
+# The highest ServerLimit and ThreadLimit that Apache is compiled for.
+_COMPILED: Mapping[str, Mapping[str, int]] = {
+    "prefork": {"serverlimit": 200_000},
+    "worker": {"serverlimit": 20_000, "threadlimit": 20_000},
+    "event": {"serverlimit": 20_000, "threadlimit": 100_000},
+}
+
 
 def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     """More workers than processes times threads, more processes at the start than there may be, and so on."""
@@ -23,9 +30,11 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     mpm = in_force(file.statements)
     limit, threads, most_threads, most = _DEFAULTS[mpm]
     told = _told(file, mpm)
-    servers = _number(told.get("serverlimit"), limit)
+    compiled = _COMPILED[mpm]
+    yield from _not_compiled(told, compiled)
+    servers = min(_number(told.get("serverlimit"), limit), compiled["serverlimit"])
     each = 1 if mpm == "prefork" else _number(told.get("threadsperchild"), threads)
-    thread_limit = _number(told.get("threadlimit"), most_threads)
+    thread_limit = min(_number(told.get("threadlimit"), most_threads), compiled.get("threadlimit", 1))
     workers = told.get("maxrequestworkers") or told.get("maxclients")
     wanted = _number(workers, most)
     if mpm != "prefork" and each > thread_limit:
@@ -59,6 +68,21 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             _SAID,
             suggestion=f"MaxRequestWorkers {value}.",
         )
+
+
+def _not_compiled(told: Mapping[str, Statement], compiled: Mapping[str, int]) -> Iterator[Contradiction]:
+    """Limits above those that Apache is compiled for."""
+    for name, most in compiled.items():
+        said = told.get(name)
+        if said is not None and _number(said, 0) > most:
+            yield contradiction(
+                "limit-above-compiled",
+                "warning",
+                said,
+                f"{said.said}: Apache is compiled for at most {most}, and lowers it to that by itself.",
+                _SAID,
+                suggestion=f"{said.written} {most}.",
+            )
 
 
 def _corrected(at: Statement | None, what: str, limit: str, value: int, wanted: int) -> Contradiction:
