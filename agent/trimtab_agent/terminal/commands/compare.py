@@ -18,7 +18,14 @@ from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, com
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
-from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_of
+from trimtab_agent.terminal.commands.options import (
+    Json,
+    Var,
+    console_for,
+    possible_runs,
+    settings_of,
+    settings_to_read,
+)
 from trimtab_agent.terminal.commands.starting import (
     Link,
     Memory,
@@ -80,7 +87,7 @@ def compare(
     if not runs:
         raise SpecError("runs", "expected the numbers of runs, or two files: --base OLD --base NEW")
     defaults: dict[int, Configuration] = {}
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         for run_id in runs:
             defaults[run_id] = Space.model_validate(repository.run(run_id).space).default()

@@ -16,7 +16,14 @@ from trimtab_agent.fleet.overview import forget as forget_station
 from trimtab_agent.fleet.overview import overview
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository
-from trimtab_agent.terminal.commands.options import Commands, Json, Var, console_for, settings_of
+from trimtab_agent.terminal.commands.options import (
+    Commands,
+    Json,
+    Var,
+    console_for,
+    settings_of,
+    settings_to_read,
+)
 from trimtab_agent.terminal.output import print_json
 
 app = Commands(name="fleet", help="Stations on several hosts.", no_args_is_help=True)
@@ -76,7 +83,7 @@ def invite(
 @app.command()
 def status(as_json: Json = False, var: Var = None) -> None:
     """Say who is in the fleet, what each does, and who holds which lease."""
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         seen = overview(settings, repository)
     if as_json:

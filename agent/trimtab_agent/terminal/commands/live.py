@@ -46,6 +46,7 @@ from trimtab_agent.terminal.commands.options import (
     console_for,
     refusal,
     settings_of,
+    settings_to_read,
 )
 from trimtab_agent.terminal.documents import live_session_document
 from trimtab_agent.terminal.output import print_json
@@ -151,7 +152,7 @@ def attach(
 @app.command()
 def status(as_json: Json = False, var: Var = None) -> None:
     """Say what live tuning does now, and the latest decisions."""
-    with open_repository(settings_of(var=var)) as repository:
+    with open_repository(settings_to_read(var)) as repository:
         alive = _alive(repository)
         if as_json:
             print_json([live_session_document(repository, each) for each in alive])
@@ -176,7 +177,7 @@ def reject(session: Session = None, var: Var = None) -> None:
 @app.command()
 def detach(session: Session = None, var: Var = None) -> None:
     """End a session at once: all new connections go to production again, and everything is put back."""
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         chosen = _chosen(repository, session, _open(repository))
         repository.ask_live_session(chosen.id, LiveRequest.DETACH)
@@ -277,7 +278,7 @@ def replicas(
 
 
 def _ask(var: Path | None, session: int | None, request: LiveRequest) -> None:
-    with open_repository(settings_of(var=var)) as repository:
+    with open_repository(settings_to_read(var)) as repository:
         chosen = _chosen(repository, session, _alive(repository))
         if chosen.state is not LiveState.WAITING:
             raise SpecError(

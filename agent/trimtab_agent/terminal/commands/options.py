@@ -73,6 +73,15 @@ def settings_of(**options: object) -> AgentSettings:
         raise refusal(error) from error
 
 
+def settings_to_read(var: Path | None) -> AgentSettings:
+    """The settings of a command that only looks at what is there. Raises SpecError where a directory is named
+    that does not exist: a misspelt one would be made, and hold nothing.
+    """
+    if var is not None and not var.is_dir():
+        raise SpecError("var", f"there is no directory {var}")
+    return settings_of(var=var)
+
+
 def refusal(error: ValidationError) -> SpecError:
     """The first complaint of a model, as a sentence about the field."""
     first = error.errors()[0]

@@ -25,7 +25,7 @@ from trimtab_agent.terminal.commands.options import (
     RunId,
     Var,
     console_for,
-    settings_of,
+    settings_to_read,
 )
 from trimtab_agent.terminal.documents import run_document, runs_document
 from trimtab_agent.terminal.markdown import run_markdown
@@ -41,7 +41,7 @@ def runs(
     archived: Annotated[bool, typer.Option("--archived", help="Also those in the archive.")] = False,
 ) -> None:
     """List the runs, newest first."""
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         summaries = repository.runs(limit=limit, archived=archived)
         if as_json:
@@ -69,7 +69,7 @@ def show(
     given = [name for name, there in forms if there]
     if len(given) > 1:
         raise SpecError(given[-1], f"--{' and --'.join(given)}: expected one of them")
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
@@ -90,7 +90,7 @@ def name(
     var: Var = None,
 ) -> None:
     """Give a run a name, by which lists and reports call it."""
-    with open_repository(settings_of(var=var)) as repository:
+    with open_repository(settings_to_read(var)) as repository:
         repository.set_run_notes(run_id, name=run_name(name))
 
 
@@ -100,7 +100,7 @@ def archive(
     var: Var = None,
 ) -> None:
     """Put a run into the archive: it is kept, and left out of the list unless asked for."""
-    with open_repository(settings_of(var=var)) as repository:
+    with open_repository(settings_to_read(var)) as repository:
         repository.set_run_notes(run_id, archived=not undo)
 
 
@@ -116,7 +116,7 @@ def export(
     var: Var = None,
 ) -> None:
     """Write a run's best configuration for every server, and let each server check its file."""
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     paths = VarPaths(settings.var.resolve())
     with open_repository(settings) as repository:
         run = repository.run(run_id)
@@ -160,7 +160,7 @@ def delete(
     var: Var = None,
 ) -> None:
     """Delete a run: its trials, logs and exported files. There is no way back."""
-    settings = settings_of(var=var)
+    settings = settings_to_read(var)
     with open_repository(settings) as repository:
         summary = repository.run_summary(run_id)
         if not yes:
