@@ -17,6 +17,7 @@ error.  Errors are then the API's error body.
 
 import json
 import logging
+import os
 import sys
 from typing import Annotated, NoReturn
 
@@ -63,6 +64,13 @@ DAEMON_LOG = logging.Formatter("%(asctime)s trimtab: %(message)s", "%Y-%m-%d %H:
 
 def main() -> None:
     """Runs the command line; every failure that we know of is one sentence and an exit code."""
+    try:
+        _run()
+    finally:
+        _write_out()
+
+
+def _run() -> None:
     logging.basicConfig(format="trimtab: %(message)s", level=logging.WARNING)
     try:
         # Without --json the parser shows its own errors, beside how the command is used, and exits.
@@ -76,6 +84,20 @@ def main() -> None:
         _fail_by_database(error)
         raise
     sys.exit(code or 0)
+
+
+def _write_out() -> None:
+    """Writes what is left of the output; where that fails, it is why the program ends, whatever else was."""
+    if sys.stdout is None:  # closed by whoever has started us
+        return
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Else it would be tried once more at the very end, with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # who reads has seen enough
+            sys.exit(EXIT_FAILED)
+        _fail(f"the output cannot be written: {error.strerror}", EXIT_FAILED, "output")
 
 
 def _fail_by_database(error: Exception) -> None:

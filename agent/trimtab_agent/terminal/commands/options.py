@@ -1,5 +1,6 @@
 """What the commands share: how they are parsed, options, exit codes, settings, the console."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.core import TyperCommand, TyperOption
 from trimtab_agent.errors import SpecError
 from trimtab_agent.settings import AgentSettings
 
-PLAIN_COLUMNS = 140
+PLAIN_COLUMNS = 100_000  # more than any sentence or table has
 LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -91,9 +92,13 @@ def refusal(error: ValidationError) -> SpecError:
 
 
 def console_for(*, stderr: bool = False) -> Console:
-    """Where there is no terminal to fit into, lines may be long."""
+    """Where there is no terminal to fit into, nothing is wrapped, so that a search finds whole sentences;
+    COLUMNS says otherwise.
+    """
     console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
+    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return console
+    return Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
 
 
 def say_if_demo(settings: AgentSettings, console: Console) -> None:
