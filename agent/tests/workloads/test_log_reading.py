@@ -49,6 +49,15 @@ def test_compressed_log_that_is_cut_off_counts_as_far_as_it_goes(tmp_path):
     assert 100 < learner.lines < 3000
 
 
+def test_page_says_that_a_log_was_cut_off(tmp_path, command, settings):
+    """The one that is printed, and the one that is kept."""
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(log_lines(10, 3000))[:-200])
+    code, page, _ = command("workload", "learn", str(tmp_path / "cut.gz"), "--name=cut")
+    sentence = f"\n{tmp_path / 'cut.gz'} ends early: "
+    assert (code, sentence in page, "What could be read of it counts.\n" in page) == (0, True, True)
+    assert sentence in (settings.var / "workloads" / "cut.md").read_text()
+
+
 def test_line_without_end_counts_once(tmp_path):
     """A megabyte of garbage, and then a good line."""
     (tmp_path / "a.log").write_bytes(b"x" * (1 << 20) + b"\n" + log_lines(10, 1) + b"y" * 70_000)

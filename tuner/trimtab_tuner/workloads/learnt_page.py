@@ -1,6 +1,6 @@
 """The page of what was learnt from an access log, in Markdown that reads well in a terminal too."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,10 +12,13 @@ from trimtab_tuner.workloads.other_logs import READ
 LENGTH_BANDS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50), (51, 200))
 
 
-def learnt_page(name: str, facts: Mapping[str, Any]) -> str:
-    """The page for a workload of that name; `facts` are learning.Facts as a dictionary, from JSON or not."""
+def learnt_page(name: str, facts: Mapping[str, Any], complaints: Sequence[str] = ()) -> str:
+    """The page for a workload of that name; `facts` are learning.Facts as a dictionary, from JSON or not,
+    `complaints` are about logs that could not be read to their end.
+    """
     lines = [f"# {name}: what the access log says", ""]
     lines += _log(facts)
+    lines += [line for each in complaints for line in ("", f"{each}. What could be read of it counts.")]
     lines += ["", "## Files", "", *_files(facts)]
     lines += ["", "## Sessions", "", *_sessions(facts)]
     lines += ["", "## Arrivals", "", *_arrivals(facts)]

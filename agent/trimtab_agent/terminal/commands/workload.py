@@ -189,7 +189,7 @@ def learn_workload(
             f"{counted(facts.requests, 'request')} of {counted(facts.lines, 'line')} can be replayed, too "
             f"few to learn from; expected at least {FEWEST_REQUESTS}",
         )
-    page = learnt_page(name, model["facts"])
+    page = learnt_page(name, model["facts"], complaints)
     try:
         definition = save_learnt(name, model, page, own)
     except OSError as error:
