@@ -118,6 +118,25 @@ def test_log_of_one_client_and_one_line_is_a_workload():
     assert "too short to say" in learnt_page("small", model["facts"])
 
 
+def test_page_counts_one_of_a_thing_as_one():
+    """One line, file, session, request and step back; and several as several."""
+    model, _ = learnt([line("a", 0)])
+    page = learnt_page("one", model["facts"])
+    for part in (
+        "1 line from",
+        "1 request is replayed",
+        "1 file, ",
+        "1 session of",
+        "1 of them, chosen at random, is replayed.",
+        "; 1 request in the busiest second",
+    ):
+        assert part in page
+    model, _ = learnt([line("a", 5000), line("b", 10, "/b")])
+    page = learnt_page("two", model["facts"])
+    for part in ("2 lines", "2 requests are replayed", "2 files", "2 sessions of", "steps back 1 time:"):
+        assert part in page
+
+
 def test_logs_out_of_order_lose_nothing():
     """The step back is counted, and sessions after it are sessions again."""
     _, facts = learnt([line("a", 5000), line("a", 5001), line("b", 10), line("b", 12), line("b", 14)])

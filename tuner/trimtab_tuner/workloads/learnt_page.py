@@ -27,11 +27,11 @@ def learnt_page(name: str, facts: Mapping[str, Any], complaints: Sequence[str] =
 
 def _log(facts: Mapping[str, Any]) -> list[str]:
     begin, end = (datetime.fromtimestamp(facts[key], UTC) for key in ("first_s", "last_s"))
+    replayed = _are_replayed(counted(facts["requests"], "request"))
     lines = [
         (
-            f"{facts['lines']:,} lines from {begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC; "
-            f"{facts['requests']:,} requests are replayed, {_share(facts['requests'], facts['lines'])} of "
-            "the lines."
+            f"{counted(facts['lines'], 'line')} from {begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} "
+            f"UTC; {replayed}, {_share(facts['requests'], facts['lines'])} of the lines."
         ),
     ]
     if facts["passed_over"]:
@@ -40,7 +40,10 @@ def _log(facts: Mapping[str, Any]) -> list[str]:
     if unread := facts.get("first_unread"):
         lines += ["", f"The first line that could not be read is line {unread[0]:,}: `{unread[1]}`"]
     if facts["clock_steps_back"]:
-        lines += ["", f"The time steps back {facts['clock_steps_back']:,} times: are the logs in order?"]
+        lines += [
+            "",
+            f"The time steps back {counted(facts['clock_steps_back'], 'time')}: are the logs in order?",
+        ]
     return lines
 
 
@@ -58,7 +61,7 @@ _WHY = {
 def _files(facts: Mapping[str, Any]) -> list[str]:
     lines = [
         (
-            f"{facts['files']:,} files, {facts['file_set_bytes'] / 1e6:,.1f} MB; "
+            f"{counted(facts['files'], 'file')}, {facts['file_set_bytes'] / 1e6:,.1f} MB; "
             f"{facts['bytes_sent'] / 1e6:,.1f} MB were sent."
         ),
         (
@@ -78,11 +81,11 @@ def _sessions(facts: Mapping[str, Any]) -> list[str]:
     lengths = {int(length): count for length, count in facts["session_lengths"].items()}
     lines = [
         (
-            f"{facts['sessions']:,} sessions of {facts['mean_session_length']:.2f} requests and "
+            f"{counted(facts['sessions'], 'session')} of {facts['mean_session_length']:.2f} requests and "
             f"{facts['mean_session_pause_s']:.2f} s of pauses on average; at most "
             f"{facts['clients_at_most_open']:,} at a time."
         ),
-        f"{facts['sessions_kept']:,} of them, chosen at random, are replayed.",
+        _are_replayed(f"{facts['sessions_kept']:,} of them, chosen at random,") + ".",
     ]
     rows = []
     for low, high in LENGTH_BANDS:
@@ -97,7 +100,8 @@ def _arrivals(facts: Mapping[str, Any]) -> list[str]:
     lines = [
         (
             f"{_rate(facts['requests_per_s'])} requests and {_rate(facts['sessions_per_s'])} sessions "
-            f"a second on average; {facts['busiest_second_requests']:,} requests in the busiest second."
+            f"a second on average; {counted(facts['busiest_second_requests'], 'request')} in the busiest "
+            "second."
         ),
     ]
     dispersion = facts["arrival_dispersion"]
@@ -113,6 +117,11 @@ def _arrivals(facts: Mapping[str, Any]) -> list[str]:
             f"Index of dispersion of session arrivals: {dispersion:.2f}, {how} Poisson arrivals (1)."
         )
     return lines
+
+
+def _are_replayed(what: str) -> str:
+    """That what begins with a number is replayed."""
+    return f"{what} {'is' if what.split()[0] == '1' else 'are'} replayed"
 
 
 def _rate(per_s: float) -> str:
