@@ -86,6 +86,13 @@ def compare(
     _refuse_without_files(context)
     if not runs:
         raise SpecError("runs", "expected the numbers of runs, or two files: --base OLD --base NEW")
+    runs = list(dict.fromkeys(runs))
+    if len(runs) == 1:
+        raise SpecError(
+            "runs",
+            f"run {runs[0]} alone is no comparison: expected the numbers of two runs or more; "
+            f"`trimtab show {runs[0]}` says what it found",
+        )
     defaults: dict[int, Configuration] = {}
     settings = settings_to_read(var)
     with open_repository(settings) as repository:
