@@ -7,6 +7,8 @@ from typing import Any
 FOLLOWS = 0.95  # replies at 95 % of what was due still follow it; the rest is noise
 # What is not answered at once waits: at the end of a rate whose twentieth was left over, for that much of it.
 BACKLOG = (1 - FOLLOWS) / 2
+GENERATOR_LATE_US = 10_000.0  # of an arrival in a hundred: beyond it the generator says that it was the limit
+GENERATOR_STARVED = 0.5  # of a CPU: one that is late though it used no more has been kept from it by others
 
 CURVE = (
     "number",
@@ -169,6 +171,13 @@ class Measurement:
         """The share of a CPU that the generator's busiest process used; None where it does not say."""
         share = self.health.get("cpu_share")
         return float(share) if isinstance(share, int | float) else None
+
+    @property
+    def generator_starved(self) -> bool:
+        """Whether the generator was late although it used little of its CPU: other programs had that."""
+        share, health = self.generator_cpu_share, self.health
+        late = (health.get("lateness_p99_us") or 0) > GENERATOR_LATE_US or health.get("dropped_for_lateness")
+        return self.generator_limited and bool(late) and share is not None and share < GENERATOR_STARVED
 
     def counter(self, *path: str) -> float | None:
         """A number in the counters, such as `counter("cpu", "total", "iowait")`; None if it was not

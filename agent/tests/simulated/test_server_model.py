@@ -106,7 +106,10 @@ def test_host_that_slows_down_answers_less_from_trial_to_trial(server):
     assert len(set(rates)) == 3
 
 
-@pytest.mark.parametrize("incidents", [(), ("starves",), ("fails",), ("disturbed",), ("generator-limited",)])
+@pytest.mark.parametrize(
+    "incidents",
+    [(), ("starves",), ("fails",), ("disturbed",), ("generator-limited",), ("generator-starved",)],
+)
 @pytest.mark.parametrize("rate_rps", [10.0, 10_000.0, 200_000.0])
 def test_what_became_of_the_requests_adds_up(server, rate_rps, incidents):
     """Whatever happens: to all of them, and to those of each size."""

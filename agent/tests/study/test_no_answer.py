@@ -1,5 +1,6 @@
 """Runs that other programs have left without an answer say so first, and recommend nothing."""
 
+import pytest
 from live_support import tiny_spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.specification import KnobSpec
@@ -47,3 +48,54 @@ def test_block_that_was_spoilt_leaves_an_answer(simulated, runtime):
     assert outcome.confirmed
     assert outcome.best is not None
     assert "No answer" not in outcome.sentence
+
+
+SPOILT = [
+    ("generator-starved", "Other programs took the load generator's CPU. "),
+    ("disturbed", "Other programs disturbed the calibration: At 600 requests/s "),
+]
+
+
+@pytest.mark.parametrize(("what", "why"), SPOILT)
+def test_spoilt_calibration_is_repeated_and_the_run_tunes_on_the_next(simulated, runtime, what, why):
+    """Its rates make no ladder, and the notes say why there is another."""
+    simulated.happens(what, trials=(1,))
+    run_id, outcome = finished(runtime)
+    trials = runtime.repository.whole_trials(run_id)
+    assert [t.number for t in trials if t.purpose is TrialPurpose.CALIBRATION] == [1, 2]
+    assert runtime.repository.run(run_id).ladder[0] > 600
+    assert outcome.confirmed
+    (repeated,) = [e for e in runtime.repository.events(run_id) if "calibration is repeated" in e.message]
+    assert (repeated.level, repeated.message.startswith(why)) == ("warning", True)
+
+
+@pytest.mark.parametrize("what_is_asked", ["tune", "capacity"])
+@pytest.mark.parametrize(("what", "why"), SPOILT)
+def test_three_spoilt_calibrations_end_the_run_without_a_ladder(simulated, runtime, what, why, what_is_asked):
+    """The sentence says who is to blame, and what to do; resumed on a quiet machine the run has an answer."""
+    spec = tiny_spec(KNOBS, budget_trials=BUDGET)
+    if what_is_asked == "capacity":
+        spec = spec.model_copy(update={"preset": "capacity"})
+    simulated.happens(what)
+    run_id = runtime.service.start(spec)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert (run.state, run.ladder) == (RunState.FAILED, ())
+    assert run.error.startswith(why)
+    assert run.error.endswith(
+        "Nothing was measured, in 3 calibrations. Stop the other programs, or come back when the machine is "
+        "quiet."
+    )
+    assert [t.purpose for t in runtime.repository.trials(run_id)] == 3 * [TrialPurpose.CALIBRATION]
+    simulated.change(incidents=[])
+    runtime.service.resume(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.FINISHED
+
+
+def test_generator_starved_above_a_rate_that_was_followed_leaves_a_lower_bound(simulated, runtime):
+    """What was followed was measured: the calibration is not repeated."""
+    simulated.happens("generator-starved", trials=(1,), rate=3)
+    run_id, _ = finished(runtime)
+    trials = runtime.repository.whole_trials(run_id)
+    assert [t.number for t in trials if t.purpose is TrialPurpose.CALIBRATION] == [1]

@@ -74,6 +74,15 @@ def test_climb_that_is_stopped_can_be_resumed(simulated: Simulation, trimtab: Ca
     assert "Resume with: trimtab tune --resume 1" in output
 
 
+def test_climb_without_an_answer_says_who_is_to_blame_and_ends_with_1(simulated, command):
+    """Not that all is done, nor that the configuration follows nothing."""
+    simulated.happens("generator-starved")
+    code, output, errors = command("capacity", *CLIMB)
+    assert code == 1
+    assert "Other programs took the load generator's CPU. Nothing was measured" in output + errors
+    assert "follows none of the rates" not in output + errors
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

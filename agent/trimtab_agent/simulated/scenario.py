@@ -27,10 +27,20 @@ class Incident(Frozen):
     `rejected` the server's check refuses the configuration, `crashes` the server dies at the rate,
     `starves` the requests for the largest files are not answered, `fails` one request in ten gets an error,
     `disturbed` something else takes the CPUs, `generator-limited` the generator gives out at the rate,
-    `lost` the station is gone. From the `rate` on, which counts from 1; None: at every trial and rate.
+    `generator-starved` something else takes the generator's CPU, `lost` the station is gone. From the `rate`
+    on, which counts from 1; None: at every trial and rate.
     """
 
-    what: Literal["rejected", "crashes", "starves", "fails", "disturbed", "generator-limited", "lost"]
+    what: Literal[
+        "rejected",
+        "crashes",
+        "starves",
+        "fails",
+        "disturbed",
+        "generator-limited",
+        "generator-starved",
+        "lost",
+    ]
     trials: tuple[int, ...] | None = None
     where: dict[str, Value] = Field(default_factory=dict)
     rate: Annotated[int, Field(ge=1)] = 1

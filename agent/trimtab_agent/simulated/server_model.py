@@ -35,6 +35,7 @@ BASE_BYTES, WORKER_BYTES, CONNECTION_BYTES = 6 << 20, 3 << 20, 2 << 10
 FAILED_REPLIES = 0.9
 USED_BY_OTHERS = 0.6
 REQUESTS_PER_SESSION = 5
+STARVED = 0.06  # of what it was to offer a generator offers that others keep from its CPU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,10 @@ class SimulatedServer:
         closed = job.clients.loop == "closed"
         capacity_rps = self.capacity_rps * self._noise(number)
         offered_rps = min(capacity_rps, rate_rps / self.service_s) if closed else rate_rps
-        limited = "generator-limited" in incidents or offered_rps > self.scenario.generator_rps
+        starved = "generator-starved" in incidents
+        limited = starved or "generator-limited" in incidents or offered_rps > self.scenario.generator_rps
         if limited:
-            offered_rps = min(offered_rps, self.scenario.generator_rps) * 0.8
+            offered_rps = min(offered_rps, self.scenario.generator_rps) * (STARVED if starved else 0.8)
         if "disturbed" in incidents:
             capacity_rps *= 1 - USED_BY_OTHERS
         load = offered_rps / capacity_rps
@@ -99,7 +101,7 @@ class SimulatedServer:
             elapsed_s=job.rate_duration_s,
             bytes_received=received,
             failures={"status-503": failed} if failed else {},
-            health=self._health(offered_rps, limited),
+            health=self._health(offered_rps, limited=limited, starved=starved),
             server_stats={"requests": float(replied + read_in_vain), "connections_accepted": float(sessions)},
             counters=self._counters(load, replied_rps, window_s, incidents),
             size_classes=classes,
@@ -229,7 +231,10 @@ class SimulatedServer:
             mean_us=round(mean_us, 1),
         )
 
-    def _health(self, offered_rps: float, limited: bool) -> dict[str, object]:
+    def _health(self, offered_rps: float, *, limited: bool, starved: bool) -> dict[str, object]:
+        if starved:
+            reasons = ["More than one in a hundred arrivals were more than 10000 us late."]
+            return {"cpu_share": STARVED, "reasons": reasons, "lateness_p99_us": 250_000}
         share = min(1.0, offered_rps / self.scenario.generator_rps)
         reasons = ["it used 100 % of its CPU and fell behind its plan"] if limited else []
         return {"cpu_share": round(1.0 if limited else share, 3), "reasons": reasons}

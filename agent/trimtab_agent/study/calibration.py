@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
-from trimtab_trials.trial import Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.clients import Clients
 from trimtab_tuner.judging.answers import refusing
-from trimtab_tuner.judging.ladder import Calibration, CalibrationError
+from trimtab_tuner.judging.ladder import Calibration, CalibrationError, what_spoilt
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.judging.score import LOW_LOAD_FACTOR
 from trimtab_tuner.presets import RunSettings
@@ -20,6 +20,7 @@ from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
 
 USELESS = (Verdict.CRASHED, Verdict.REJECTED)
+MOST_CALIBRATIONS = 3  # so often one is tried that other programs spoil
 
 
 def calibrate(
@@ -28,12 +29,38 @@ def calibrate(
     dispatcher: Dispatcher,
     start_rps: float,
     on_step: Callable[[int, int], None],
+    on_repeat: Callable[[str], None],
 ) -> Calibration:
-    """Has the default configuration calibrated, as the run's next trial.
+    """Has the default configuration calibrated, as the run's next trial; again where other programs spoil it.
 
-    `on_step` gets the steps done and the steps expected. Raises CalibrationError when the server does not
-    come through it.
+    `on_step` gets the steps done and the steps expected, `on_repeat` why it is repeated. Raises
+    CalibrationError when the server does not come through it, or other programs leave nothing to go by.
     """
+    for left in reversed(range(MOST_CALIBRATIONS)):
+        trial = _calibrated(settings, default, dispatcher, start_rps, on_step)
+        why = what_spoilt(trial)
+        if not why:
+            break
+        if left:
+            on_repeat(f"{why} The calibration is repeated.")
+    else:
+        raise CalibrationError(
+            f"{why} Nothing was measured, in {MOST_CALIBRATIONS} calibrations. Stop the other programs, "
+            "or come back when the machine is quiet."
+        )
+    if refusing(trial.measurements) is not None:
+        raise CalibrationError(f"the default configuration does not answer what it is asked: {trial.reason}")
+    return _told(settings, trial.measurements)
+
+
+def _calibrated(
+    settings: RunSettings,
+    default: Configuration,
+    dispatcher: Dispatcher,
+    start_rps: float,
+    on_step: Callable[[int, int], None],
+) -> Trial:
+    """One calibration, recorded; raises CalibrationError when the server does not come through it."""
     going_on = new_calibration(settings, start_rps)
 
     def measured(measurement: Measurement) -> None:
@@ -44,9 +71,7 @@ def calibrate(
     trial = dispatcher.carry_out(dispatcher.calibration(default, start_rps), measured)
     if trial.verdict in USELESS:
         raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
-    if refusing(trial.measurements) is not None:
-        raise CalibrationError(f"the default configuration does not answer what it is asked: {trial.reason}")
-    return _told(settings, trial.measurements)
+    return trial
 
 
 def new_calibration(settings: RunSettings, start_rps: float) -> Calibration:

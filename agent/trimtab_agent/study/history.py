@@ -22,7 +22,7 @@ from trimtab_tuner.certainty.noise import (
 from trimtab_tuner.clients import Clients
 from trimtab_tuner.judging.early_stop import Leader, find_leader
 from trimtab_tuner.judging.judgement import SCORED, Scores
-from trimtab_tuner.judging.ladder import grown
+from trimtab_tuner.judging.ladder import grown, what_spoilt
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.judging.score import derived_limit, goodput_by_rung
 from trimtab_tuner.space import Space
@@ -175,9 +175,12 @@ class History:
         return found
 
     def calibrations(self) -> list[Trial]:
-        """The calibrations that were not cut short, with all they measured."""
+        """The calibrations to go by, with all they measured: neither cut short nor spoilt by other
+        programs.
+        """
         numbers = [trial.number for trial in self.finished(TrialPurpose.CALIBRATION)]
-        return [self._repository.trial(self._run_id, number) for number in numbers]
+        whole = [self._repository.trial(self._run_id, number) for number in numbers]
+        return [calibration for calibration in whole if not what_spoilt(calibration)]
 
     def searched(self) -> Iterator[Trial]:
         """The trials of the search that were not cut short with their measurements, read a page at a time."""

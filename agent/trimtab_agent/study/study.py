@@ -356,6 +356,7 @@ class Study:
                 self._dispatcher,
                 settings.calibration_start_rps if before is None else before.next_start_rps,
                 lambda done, expected: self.progress.phase_done(done / expected),
+                lambda why: self._announcer.note("warning", why),
             )
         return calibration
 

@@ -231,3 +231,21 @@ def test_rate_in_doubt_that_is_followed_with_a_full_generator_is_followed():
     calibration.tell(measured(1000, 500))
     calibration.tell(measured(1000, 9000, cpu_share=0.96))
     assert calibration.next_rate() == 1600
+
+
+@pytest.mark.parametrize(
+    ("health", "starved"),
+    [
+        ({"cpu_share": 0.06, "lateness_p99_us": 250_000}, True),
+        ({"cpu_share": 0.06, "dropped_for_lateness": 40}, True),
+        ({"cpu_share": 0.98, "lateness_p99_us": 250_000}, False),
+        ({"cpu_share": 0.06, "lateness_p99_us": 100, "dropped_for_ports": 40}, False),
+        ({"lateness_p99_us": 250_000}, False),
+    ],
+)
+def test_generator_is_starved_where_it_was_late_with_little_of_its_cpu(health, starved):
+    """One that is full, or has no ports, has no other program to blame; nor has one that does not say."""
+    limited = Measurement(
+        rate_rps=2000, goodput_mbps=1, reply_rate_rps=100, generator_limited=True, health=health
+    )
+    assert limited.generator_starved is starved

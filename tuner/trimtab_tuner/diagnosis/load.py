@@ -2,7 +2,7 @@
 
 from statistics import median, median_low
 
-from trimtab_trials.measurement import Measurement
+from trimtab_trials.measurement import GENERATOR_LATE_US, Measurement
 
 from trimtab_tuner.diagnosis.chart import EvidenceChart, over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
@@ -10,7 +10,6 @@ from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.wording import in_digits, in_mbps
 
 GENERATOR_BUSY = 90.0
-LATE_US = 10_000.0  # of an arrival in a hundred: beyond it the generator says that it was the limit
 # Headers from Ethernet to HTTP and what is sent again take the rest: on a profile of 100 Mbit/s, overloaded
 # many times over, goodput peaked at 79 to 91 in measurements of one and a half seconds.
 LINK_FULL = 0.78
@@ -42,7 +41,7 @@ def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
             "99th percentile of the arrivals' lateness",
             "us",
             {"arrivals": (run.best, _lateness_us)},
-            threshold=LATE_US,
+            threshold=GENERATOR_LATE_US,
         )
         used = over_rates(
             run.clients,

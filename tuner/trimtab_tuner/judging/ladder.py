@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
 
 from trimtab_tuner.judging.climbing import Climbing, next_rung, whole
 from trimtab_tuner.judging.second_objective import is_mat
@@ -139,6 +140,21 @@ class Calibration:
             return self.steps
         known = self.steps + self._climbing.steps_left
         return known if self.saturated else max(7 + self.refinements, known + 1)
+
+
+def what_spoilt(calibration: Trial) -> str:
+    """Which programs have left a calibration without an answer, in words; empty where none has.
+
+    `calibration` has its measurements. A generator that was starved at a higher rate than one that was
+    followed leaves a lower bound; one that was starved before leaves nothing.
+    """
+    if calibration.verdict.spoilt:
+        return f"Other programs disturbed the calibration: {calibration.reason}"
+    measurements = calibration.measurements
+    starved = any(measurement.generator_starved for measurement in measurements)
+    if starved and not any(m.followed and not m.generator_limited for m in measurements):
+        return "Other programs took the load generator's CPU."
+    return ""
 
 
 def make_ladder(saturation_rps: float, points: int) -> tuple[float, ...]:
