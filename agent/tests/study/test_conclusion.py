@@ -156,8 +156,8 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
     assert (outcome.best, outcome.confirmed, outcome.gain) == (best.configuration, False, None)
     assert outcome.sentence == (
         "Best so far is workers=4 with 120 Mbps; the default has 100 Mbps. That is not confirmed: single "
-        "trials differ by 2.5 % (standard deviation, by 3 of the default), and the best of several is also "
-        "the luckiest."
+        "trials are taken to differ by 2.5 % (standard deviation, from an assumed 3 % and 3 measurements of "
+        "the default that differ by 2.0 %), and the best of several is also the luckiest."
     )
 
 

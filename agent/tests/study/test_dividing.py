@@ -233,5 +233,5 @@ def test_default_that_follows_the_cpus_stays_the_reference(simulated, eight_cpus
     assert len(run.layout["server"]) > 4
     assert run.outcome["default"]["num-threads"] == len(run.layout["server"])
     told = [event.message for event in runtime.repository.events(run_id)]
-    (noise,) = [line for line in told if line.startswith("Trials on this host differ by ")]
+    (noise,) = [line for line in told if line.startswith("Trials on this host are taken to differ by ")]
     assert "2 measurements of the default" in noise

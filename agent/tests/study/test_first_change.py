@@ -101,6 +101,6 @@ def test_noise_is_measured_where_the_default_fails_verification(simulated, runti
     of_default = [t for t in searched if t.configuration["max_connections"] == default]
     assert len(of_default) >= 2
     assert {t.verdict.value for t in of_default} == {"failed-verification"}
-    (noise,) = [line for line in told if line.startswith("Trials on this host differ by ")]
+    (noise,) = [line for line in told if line.startswith("Trials on this host are taken to differ by ")]
     assert f"{len(of_default)} measurements of the default" in noise
-    assert "assumed" not in noise
+    assert "from an assumed 3 % and " in noise

@@ -215,11 +215,7 @@ def _facts(
 
 
 def _noise(known: Noise) -> str:
-    return (
-        f"{in_percent(known.share, 1)} (standard deviation of a trial, by {known.measured} of the default)"
-        if known.measured >= 2
-        else f"{in_percent(known.share, 1)} (assumed: the default has {known.measured} scores in the search)"
-    )
+    return f"{in_percent(known.share, 1)} (standard deviation of a trial, {known.basis})"
 
 
 def _command(run: records.Run, space: Space) -> str:

@@ -304,10 +304,10 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
         sentence += f"; the default has {in_mbps(fmean(of_default))}"
-    known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
-        f"{sentence}. That is not confirmed: single trials differ by {in_percent(noise.share, 1)} "
-        f"(standard deviation, {known}), and the best of several is also the luckiest."
+        f"{sentence}. That is not confirmed: single trials are taken to differ by "
+        f"{in_percent(noise.share, 1)} (standard deviation, {noise.basis}), and "
+        "the best of several is also the luckiest."
     )
 
 

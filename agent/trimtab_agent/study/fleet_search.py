@@ -11,6 +11,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.certainty.noise import USUAL_NOISE
 from trimtab_tuner.fleet.allocation import Task
 from trimtab_tuner.judging.job import EarlyEnd
 from trimtab_tuner.judging.ladder import RUNG_RISE
@@ -198,8 +199,9 @@ class FleetSearch:
         spread = max(levels.values()) / min(levels.values()) - 1 if levels else 0.0
         tried = counted(len(effects.configurations()) - 1, "configuration")
         return (
-            f"{tried} on {counted(len(levels), 'host')}: on one host trials differ by "
-            f"{in_percent(effects.noise, 1)} (standard deviation), a configuration from host to host by "
+            f"{tried} on {counted(len(levels), 'host')}: on one host trials are taken to "
+            f"differ by {in_percent(effects.noise, 1)} (standard deviation, from an assumed "
+            f"{in_percent(USUAL_NOISE)} and what was measured), a configuration from host to host by "
             f"{in_percent(effects.usual_instability, 1)} more; the default is {in_percent(spread)} faster on "
             "the fastest host than on the slowest."
         )

@@ -236,11 +236,13 @@ class Search:
     def _noise_sentence(self) -> str:
         """How much trials differ on this host, and what the confirmation can tell."""
         noise, repeats = self._history.noise(), self._settings.confirmation_repeats
-        times = f"{noise.measured} measurements of the default" if noise.measured >= 2 else "assumed"
-        sentence = f"Trials on this host differ by {in_percent(noise.share, 1)} (standard deviation; {times})"
+        sentence = (
+            f"Trials on this host are taken to differ by {in_percent(noise.share, 1)} (standard deviation, "
+            f"{noise.basis})"
+        )
         if noise.drift_per_trial:
             sentence += (
-                f", and drifted by {100 * noise.drift_per_trial:+.2f} % per trial, which was taken out"
+                f"; they drifted by {100 * noise.drift_per_trial:+.2f} % per trial, which was taken out"
             )
         if repeats >= 2:
             challengers = 1 + self._settings.runners_up + self._settings.expert_baseline

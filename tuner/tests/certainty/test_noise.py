@@ -151,3 +151,30 @@ def test_more_repeats_tell_smaller_gains():
     assert repeats_needed(0.03, 0.2) < repeats_needed(0.03, 0.05) < repeats_needed(0.03, 0.02)
     assert repeats_needed(0.03, 0.0) == 64
     assert smallest_gain(0.03, 1) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("scores", "basis"),
+    [
+        ([], "assumed: there are fewer than 2 measurements of the default"),
+        ([100.0], "assumed: there are fewer than 2 measurements of the default"),
+        (
+            [100.0, 100.4],
+            "from an assumed 3 % and 2 measurements of the default that differ by 0.3 %",
+        ),
+        (
+            [90.0, 100.0, 110.0],
+            "from an assumed 3 % and 3 measurements of the default that differ by 10.0 %",
+        ),
+    ],
+)
+def test_noise_says_what_was_assumed_and_what_was_measured(scores, basis):
+    """Two scores that agree do not make the 2.4 % that come of them and the assumption."""
+    assert judge_noise(list(enumerate(scores, start=1))).basis == basis
+
+
+def test_spread_beside_a_drift_is_the_one_that_is_left():
+    """What differs by its direction is not told a second time as noise."""
+    steady = [(place, 100 * 0.98**place) for place in range(1, 9)]
+    assert judge_noise(steady).drift_per_trial == pytest.approx(math.log(0.98))
+    assert judge_noise(steady).spread == pytest.approx(0, abs=1e-9)

@@ -9,7 +9,7 @@ rule that it breaks.
 
 *Noise* is the relative standard deviation of the reference's scores round their mean, or round their trend
 where there is one. Two or three values say little about a spread, so what is usual on a quiet machine
-(`USUAL_NOISE`) counts as `USUAL_TRIALS` more.
+(`USUAL_NOISE`) counts as `USUAL_TRIALS` more; whoever is told the noise is told that too (`Noise.basis`).
 
 *Drift* is taken out of the trials' scores only when the reference shows it: from `FEWEST_FOR_DRIFT` values
 on, if the slope of their logarithms over the position differs from 0 with 99 % confidence (t test of the
@@ -28,6 +28,7 @@ from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.certainty.student_t import t_quantile
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.wording import in_percent
 
 JUDGED_BY_RULES = (Verdict.VERIFIED, Verdict.FAILED_VERIFICATION)
 EVERY = 10
@@ -43,13 +44,23 @@ MOST_TIMES = 3  # at 3 % noise enough for the 5 repeats of a quick run to tell 4
 
 
 class Noise(Frozen):
-    """What the reference says: how much one trial differs from the next (`share`, a relative standard
-    deviation), by how many scores that is known, and the drift per trial (0 if none shows).
+    """What the reference says: how much one trial is taken to differ from the next (`share`, a relative
+    standard deviation), how many scores have a part in that beside what is assumed, and the drift per trial
+    (0 if none shows). `spread` is what those scores alone differ by, None where that is not known.
     """
 
     share: float
     measured: int
     drift_per_trial: float = 0.0
+    spread: float | None = None
+
+    @property
+    def basis(self) -> str:
+        """Where the share is from, in words: what was assumed, and what was measured."""
+        if self.measured < 2:
+            return "assumed: there are fewer than 2 measurements of the default"
+        told = f"from an assumed {in_percent(USUAL_NOISE)} and {self.measured} measurements of the default"
+        return told if self.spread is None else f"{told} that differ by {in_percent(self.spread, 1)}"
 
 
 def reference_due(position: int, budget_trials: int) -> bool:
@@ -79,7 +90,8 @@ def judge_noise(scores: Sequence[tuple[int, float]]) -> Noise:
             squares = float(((logs - trend.intercept - drift * positions) ** 2).sum())
     weight = USUAL_TRIALS + max(freedom, 0)
     share = math.sqrt((USUAL_TRIALS * USUAL_NOISE**2 + squares) / weight)
-    return Noise(share=share, measured=len(logs), drift_per_trial=drift)
+    spread = math.sqrt(squares / freedom) if freedom > 0 else None
+    return Noise(share=share, measured=len(logs), drift_per_trial=drift, spread=spread)
 
 
 def noise_of(searched: Sequence[Trial], default: Configuration) -> Noise:

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, stdtrit
 
-USUAL_NOISE = 0.03
+from trimtab_tuner.certainty.noise import USUAL_NOISE
+
 USUAL_INTERACTION = 0.03
 PRIOR_TRIALS = 4.0
 """What is usual counts as so many trials, or hosts."""

@@ -164,7 +164,8 @@ const ENTRIES = [
   },
   {
     word: 'Noise',
-    meaning: 'By how much the scores of one configuration differ when it is measured again.',
+    meaning:
+      'By how much the scores of one configuration differ when it is measured again. While that has been measured a few times only, most of it is assumed.',
     forms: ['noise'],
   },
   {

@@ -27,7 +27,7 @@ export function ScoreLegend({ scale, noise }: ScoreLegendProps) {
       </span>
       {step > 0 && noise !== null && (
         <span>
-          same colour: less apart than noise may be, {formatMbps(step)} (single trials differ by{' '}
+          same colour: less apart than noise may be, {formatMbps(step)} (single trials are taken to differ by{' '}
           {formatPercent(noise, 1)})
         </span>
       )}
