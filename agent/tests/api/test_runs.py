@@ -12,7 +12,7 @@ from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.results import analysis as analysing
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
-from trimtab_trials.trial import TrialPurpose
+from trimtab_trials.trial import TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.telling.performance import Figure, Performance
 
@@ -237,6 +237,30 @@ def test_analysis_does_not_read_a_run_whole(daemon, recorded_run, monkeypatch):
     monkeypatch.setattr(daemon.repository, "whole_trials", read_named)
     assert daemon.client.get(f"/api/v1/runs/{recorded_run.id}/analysis").status_code == 200
     assert asked == [{1}]  # the other is the best itself
+
+
+def test_analysis_passes_over_a_trial_that_other_programs_spoilt(daemon, recorded_run):
+    """What overflowed while they had the CPU says nothing of the best: its last trial before that does."""
+    (last, *_) = reversed(daemon.repository.whole_trials(recorded_run.id))
+    (rate,) = last.measurements
+    network = {"listen_overflows_per_s": 588.0, "passive_opens_per_s": 100.0}
+    overflowed = replace(rate, counters={"network": network}, server_stats={})
+
+    def found_with(number, verdict):
+        daemon.repository.record_trial(
+            replace(
+                last,
+                number=number,
+                proposal_number=None,
+                verdict=verdict,
+                score=last.score if verdict is Verdict.VERIFIED else None,
+                measurements=(overflowed,),
+            )
+        )
+        return {found.rule for found in analyse_run(daemon.repository, recorded_run.id).findings}
+
+    assert "accept-queue-overflow" not in found_with(last.number + 1, Verdict.DISTURBED)
+    assert "accept-queue-overflow" in found_with(last.number + 2, Verdict.VERIFIED)
 
 
 def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, recorded_run, monkeypatch):

@@ -87,8 +87,10 @@ def _evidence(
     """The run's trials as evidence, with rates and counters only where a rule may look at them.
 
     Those are the best's latest trial, the trials that differ from it in one knob, and the last trial that
-    failed with each way of sending: so a run of thousands of trials is not read whole.
+    failed with each way of sending: so a run of thousands of trials is not read whole. A trial that other
+    programs spoilt is no evidence; None where the best has no other.
     """
+    trials = [t for t in trials if not t.verdict.spoilt]
     failed = [t for t in trials if t.verdict is Verdict.FAILED_VERIFICATION]
     sending = space.of_role(Role.SENDING_MODE)
     modes = {None if sending is None else t.configuration.get(sending.name): t.number for t in failed}

@@ -80,6 +80,14 @@ SILENT = {
             trial(max_connections=4096),
             trial(max_connections=16_384, verdict=Verdict.FAILED_VERIFICATION),
         ),
+        run(  # the workers may have made it
+            trial(max_connections=8192, score=450.0), trial(max_connections=4096, workers=1)
+        ),
+        run(  # 4096 were unlucky once
+            trial(max_connections=8192, score=450.0),
+            trial(max_connections=4096),
+            trial(max_connections=4096, score=490.0),
+        ),
     ),
     "accept-queue-overflow": (
         run(trial(rate(network__listen_overflows_per_s=10.0))),

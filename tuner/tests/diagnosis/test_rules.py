@@ -91,14 +91,19 @@ def test_rule_fires_on_every_server_and_names_its_own_knobs(server, name):
 def test_connections_are_counted_over_all_workers():
     """Fewer workers with more connections each are not more; the best must have the most in all."""
     space, best = TARGETS["nginx"].space(), FIRING["connection-ceiling"].best
-    few = {**space.default(), "worker_processes": 1, "worker_connections": 16_384}
-    many = {**space.default(), "worker_processes": 8, "worker_connections": 4096}
     evidence = on("nginx", FIRING["connection-ceiling"])
-    other = replace(best, number=2, score=400.0, configuration=many)
-    assert not diagnose(replace(evidence, best=replace(best, configuration=few), trials=(best, other)))
-    tried = (replace(best, configuration=many), replace(other, configuration=few))
-    (found,) = diagnose(replace(evidence, best=tried[0], trials=tried))
+
+    def tried(number, workers, each, score):
+        knobs = {"worker_processes": workers, "worker_connections": each}
+        return replace(best, number=number, score=score, configuration={**space.default(), **knobs})
+
+    one = (tried(1, 1, 16_384, 450.0), tried(2, 1, 8192, 400.0))
+    assert not diagnose(replace(evidence, best=one[0], trials=(*one, tried(3, 8, 4096, 400.0))))
+    eight = (tried(1, 8, 4096, 450.0), tried(2, 8, 2048, 400.0), tried(3, 1, 16_384, 300.0))
+    (found,) = diagnose(replace(evidence, best=eight[0], trials=eight))
     assert "the most connections that were tried (32768)" in found.sentence
+    assert "With 16384, and nothing else changed" in found.sentence
+    assert {fact.value for fact in found.facts} == {450.0, 400.0}  # not what one worker scored
     assert "worker_connections or worker_processes" in found.suggestion
 
 

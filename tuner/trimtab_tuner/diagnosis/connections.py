@@ -1,6 +1,7 @@
 """Rules about connections: how many are let in, and who gets served once inside."""
 
 import math
+from statistics import fmean
 
 from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
@@ -23,7 +24,7 @@ ALLOWED_FACT = "connections allowed"
 BUSY_FACT = "CPUs that its workers can use: busy"
 FULL_SHARE = 0.8  # some servers keep an eighth of their places free, or take an idle client's
 CEILING_GAIN = 0.03
-CEILING_ERRORS = 2.0  # standard deviations of the difference of two single trials
+CEILING_ERRORS = 2.0  # standard deviations of the difference of the two means
 STARVING_SHARE = 0.02
 STARVING_FACTOR = 3.0
 OVERFLOW_SHARE = 0.01
@@ -117,8 +118,7 @@ def _shut_by_server(rate: Measurement) -> float:
 
 
 def connection_ceiling(run: RunEvidence) -> Finding | None:
-    """More connections always gained, up to the most that were tried: the limit itself is what was
-    measured.
+    """More connections alone gained, up to the most that were tried: the limit itself is what was measured.
 
     Where the limit shows in a single trial (`connection_limit`), that says it better.
     """
@@ -127,43 +127,41 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
     if knob is None or most is None or connection_limit(run) is not None:
         return None
     tried = {n for t in run.trials if (n := run.connections(t)) is not None}
-    best_by_limit: dict[int, float] = {}
-    for trial in run.trials:
-        limit = run.connections(trial)
-        if trial.verdict is Verdict.VERIFIED and trial.score is not None and limit is not None:
-            best_by_limit[limit] = max(best_by_limit.get(limit, 0.0), trial.score)
-    limits = sorted(best_by_limit)
+    scores = _scores_by_limit(run, knob)
+    limits = sorted(scores)
     if len(limits) < 2 or limits[-1] != most or max(tried) > most:
         return None
-    below = best_by_limit[limits[-2]]
-    # Each is the luckiest trial of its limit: that the one beats the other must not be their luck.
+    means = {limit: fmean(own) for limit, own in scores.items()}
+    below = means[limits[-2]]
+    # What was chosen as the best was also lucky: that it beats the other must not be that luck.
     searched = [trial for trial in run.trials if trial.purpose is TrialPurpose.SEARCH]
     noise = noise_of(searched, run.space.default()).share
-    least = max(CEILING_GAIN, CEILING_ERRORS * math.sqrt(2) * noise)
-    if best_by_limit[most] < (1 + least) * below:
+    of_difference = noise * math.sqrt(sum(1 / len(scores[limit]) for limit in limits[-2:]))
+    least = max(CEILING_GAIN, CEILING_ERRORS * of_difference)
+    if means[most] < (1 + least) * below:
         return None
     return finding(
         "connection-ceiling",
         run.best,
         run.top,
         sentence=(
-            f"The best has the most connections that were tried ({most}), and scores more above what "
-            f"{limits[-2]} reached than noise explains ({in_percent(noise, 1)}): "
+            f"The best has the most connections that were tried ({most}). With {limits[-2]}, and nothing "
+            f"else changed, it scores less by more than noise explains ({in_percent(noise, 1)}): "
             "the connection maximum is the ceiling."
         ),
         facts={
-            f"score at {most} connections": (best_by_limit[most], "Mbps"),
+            f"score at {most} connections": (means[most], "Mbps"),
             f"score at {limits[-2]} connections": (below, "Mbps"),
         },
         chart=EvidenceChart(
             x_name="connections",
             x_unit="connections",
-            y_name="best score",
+            y_name="mean score",
             y_unit="Mbps",
             series=(
                 ChartSeries(
-                    name="best score",
-                    points=tuple(ChartPoint(x=limit, y=round(best_by_limit[limit], 3)) for limit in limits),
+                    name="mean score",
+                    points=tuple(ChartPoint(x=limit, y=round(means[limit], 3)) for limit in limits),
                 ),
             ),
             threshold=round((1 + least) * below, 3),
@@ -175,6 +173,20 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
             "Harji 2010, section 3.10: 10,000 connections cap the area near 1.82 whatever the concurrency."
         ),
     )
+
+
+def _scores_by_limit(run: RunEvidence, knob: Knob) -> dict[int, list[float]]:
+    """By connections in all, the scores of the best and of what differs from it in that knob alone.
+
+    Two configurations that differ in more, such as the workers, say nothing of the connections.
+    """
+    scores: dict[int, list[float]] = {}
+    for trial in run.trials:
+        as_best = {**trial.configuration, knob.name: run.value(knob)} == run.best.configuration
+        limit = run.connections(trial)
+        if as_best and trial.verdict is Verdict.VERIFIED and trial.score is not None and limit is not None:
+            scores.setdefault(limit, []).append(trial.score)
+    return scores
 
 
 def _raised(run: RunEvidence, knob: Knob) -> str:
