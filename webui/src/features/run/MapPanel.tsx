@@ -8,7 +8,7 @@ import { Panel } from '../../components/Panel';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { levelName, searchLevel } from '../../maths/searchLevel';
 import { freeKnobs } from '../../maths/space';
-import { bestOf, configurationScores } from './configurationScores';
+import { bestOf, configurationScores, standingTrials } from './configurationScores';
 import { GridMap } from './GridMap';
 import { LookSelect } from './LookSelect';
 import { chooseAxes } from './mapAxes';
@@ -48,13 +48,13 @@ export const MapPanel = memo(function MapPanel(props: MapPanelProps) {
   const { space, strategy } = run;
   const free = useMemo(() => freeKnobs(space), [space]);
   const axes = useMemo(() => chooseAxes(space, look.x, look.y), [space, look.x, look.y]);
-  const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
+  const search = useMemo(() => standingTrials(trials, run.outcome), [trials, run.outcome]);
   const levels = useMemo(() => [...new Set(search.map(searchLevel))].sort((a, b) => a - b), [search]);
   const shown = useMemo(
     () => (look.level === undefined ? search : search.filter((trial) => searchLevel(trial) === look.level)),
     [search, look.level],
   );
-  const scores = useMemo(() => configurationScores(search, run.outcome), [search, run.outcome]);
+  const scores = useMemo(() => configurationScores(trials, run.outcome), [trials, run.outcome]);
   const best = useMemo(() => bestOf(scores, run.outcome), [scores, run.outcome]);
   if (axes === null) {
     return (

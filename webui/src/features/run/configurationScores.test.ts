@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { outcome, defaultConfiguration as standard, trial } from '../../test/records';
-import { bestOf, configurationScores } from './configurationScores';
+import { bestOf, configurationScores, standingTrials } from './configurationScores';
 
 const of = (number: number, hash: string, change = {}) =>
   trial(number, { configuration_hash: hash, ...change });
@@ -42,6 +42,23 @@ it('what the confirmation has found takes its place, and what is recommended is 
   const scores = configurationScores(searched, ranked);
   expect(scores.get('a')).toEqual({ score: 777, estimated: false });
   expect(bestOf(scores, ranked)).toBe('a');
+});
+
+it('what was first measured after the search stands beside it after the confirmation', () => {
+  const later = [
+    ...searched,
+    of(7, 'e', { score: 950, purpose: 'elimination' }),
+    of(8, 'e', { score: 970, purpose: 'confirmation' }),
+    of(9, 'f', { score: 1, purpose: 'calibration' }),
+  ];
+  const numbers = (told: Parameters<typeof standingTrials>[1]) =>
+    standingTrials(later, told).map(({ number }) => number);
+  expect(numbers(outcome({ confirmed: false }))).toEqual([1, 2, 3, 4, 5]);
+  expect(numbers(outcome())).toEqual([1, 2, 3, 4, 5, 7, 8]);
+  expect(configurationScores(later, outcome({ ranking: [] })).get('e')).toEqual({
+    score: 960,
+    estimated: false,
+  });
 });
 
 it('nothing is the best where nothing was verified', () => {

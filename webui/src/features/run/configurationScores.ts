@@ -1,5 +1,6 @@
 // The score of a configuration, by one rule for the maps, the history, the best of a run and the list of runs: the
-// mean of its blocks in the confirmation, as the outcome ranks it; before that, of its scores in the search. Pure.
+// mean of its blocks in the confirmation, as the outcome ranks it; before that, of its scores in the search. What the
+// search has not measured, as it came up after it, counts after the confirmation, which may recommend it. Pure.
 
 import type { Outcome, TrialSummary } from '../../api/generated';
 import { sameConfiguration } from '../../maths/knobDiff';
@@ -14,14 +15,27 @@ const NONE: ConfigurationScore = { score: null, estimated: false };
 
 const mean = (scores: readonly number[]) => scores.reduce((sum, score) => sum + score, 0) / scores.length;
 
-/** By the hash of each configuration of the search. */
+/**
+ * The trials that stand for their configurations: the search's. After a confirmation also those of configurations that
+ * were first measured after the search, in the elimination or the confirmation: one of them may be recommended.
+ */
+export function standingTrials(trials: readonly TrialSummary[], outcome: Outcome | null): TrialSummary[] {
+  const search = trials.filter(({ purpose }) => purpose === 'search');
+  if (!outcome?.confirmed) return search;
+  const searched = new Set(search.map(({ configuration_hash }) => configuration_hash));
+  return trials.filter(
+    ({ purpose, configuration_hash }) =>
+      purpose === 'search' || (purpose !== 'calibration' && !searched.has(configuration_hash)),
+  );
+}
+
+/** By the hash of each configuration that has trials that stand for it. */
 export function configurationScores(
   trials: readonly TrialSummary[],
   outcome: Outcome | null,
 ): Map<string, ConfigurationScore> {
   const groups = new Map<string, TrialSummary[]>();
-  for (const trial of trials) {
-    if (trial.purpose !== 'search') continue;
+  for (const trial of standingTrials(trials, outcome)) {
     groups.set(trial.configuration_hash, [...(groups.get(trial.configuration_hash) ?? []), trial]);
   }
   const confirmed = new Map(

@@ -35,6 +35,24 @@ describe('keyTrials', () => {
     expect(keyTrials(trials, space, outcome({ best: null })).best).toBeUndefined();
   });
 
+  it('finds what is recommended where it was first measured in the elimination', () => {
+    const two = { ...standard, workers: 2 };
+    const later = [
+      trial(5, {
+        configuration: two,
+        configuration_hash: 'two',
+        purpose: 'elimination',
+        verdict: 'disturbed',
+        score: null,
+      }),
+      trial(6, { configuration: two, configuration_hash: 'two', purpose: 'elimination', score: 880 }),
+    ];
+    const all = [...trials.slice(0, 3), ...later];
+    const { best } = keyTrials(all, space, outcome({ best: two, ranking: [] }));
+    expect([best?.number, best?.score]).toEqual([6, 880]);
+    expect(keyTrials(all, space, null).best?.number).toBe(2); // nothing recommends it yet
+  });
+
   it('is empty without trials', () => {
     expect(keyTrials([], space, null)).toEqual({ standard: undefined, best: undefined });
   });

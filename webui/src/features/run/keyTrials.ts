@@ -4,28 +4,30 @@ import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated'
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
 import { defaultConfiguration } from '../../maths/space';
-import { bestOf, configurationScores, verifiedScore } from './configurationScores';
+import { bestOf, configurationScores, standingTrials, verifiedScore } from './configurationScores';
 
-/** Each with the score of its configuration, which may be the mean of several trials. */
+/** Each the first verified trial of its configuration, with the score of that, which may be a mean of several. */
 export interface KeyTrials {
-  /** The search's trial of the default configuration. */
+  /** A trial of the default configuration. */
   standard: TrialSummary | undefined;
-  /** The search's trial of the configuration to use, or of the best so far; not the default's. */
+  /** A trial of the configuration to use, or of the best so far; not the default's. */
   best: TrialSummary | undefined;
 }
 
 export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome: Outcome | null): KeyTrials {
-  const search = trials.filter(({ purpose }) => purpose === 'search');
-  const scores = configurationScores(search, outcome);
+  const standing = standingTrials(trials, outcome);
+  const scores = configurationScores(trials, outcome);
   const scored = (trial: TrialSummary | undefined) =>
     trial && { ...trial, score: verifiedScore(scores.get(trial.configuration_hash)) };
+  const firstOf = (own: readonly TrialSummary[]) =>
+    scored(own.find(({ verdict }) => verdict === 'verified') ?? own[0]);
   const of = (configuration: Configuration) =>
-    scored(search.find((trial) => sameConfiguration(trial.configuration, configuration)));
+    firstOf(standing.filter((trial) => sameConfiguration(trial.configuration, configuration)));
   const standard = of(outcome?.default ?? defaultConfiguration(space));
   const leader = bestOf(scores, null);
   const best = outcome
     ? outcome.best && of(outcome.best)
-    : scored(search.find(({ configuration_hash }) => configuration_hash === leader));
+    : firstOf(standing.filter(({ configuration_hash }) => configuration_hash === leader));
   return { standard, best: !best || best.number === standard?.number ? undefined : best };
 }
 
