@@ -147,6 +147,8 @@ def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon)
     assert {"nginx", "trimtab-httpd", "readme"} <= set(by_format)
     assert not [export["verdict"] for export in exports if export["verdict"].startswith("not accepted")]
     assert by_format["trimtab-httpd"]["check_ok"]
+    assert by_format["trimtab-httpd"]["steps"]
+    assert by_format["nginx"]["steps"] == []  # a translation
     archive = client.get(f"/api/v1/runs/{run_id}/exports/zip")
     assert archive.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(archive.content)) as files:

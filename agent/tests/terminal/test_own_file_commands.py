@@ -75,6 +75,7 @@ def test_an_export_fails_for_a_translation_only_where_it_is_asked_for(simulated,
     code, output, _ = command("export", "1")
     assert code == 0
     assert "nginx.conf: not accepted: unknown directive" in output
+    assert "is the file that was measured, not a replacement" in output or "nothing to put in place" in output
     assert command("export", "1", "--format", "nginx")[0] == 1
 
 

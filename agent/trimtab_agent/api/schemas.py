@@ -330,7 +330,8 @@ class Export(Reply):
     `check_command` is empty where no program checks such a file. `diff_default` and `diff_base` are unified
     diffs against the server's default and against the user's own file, empty where there is none to compare
     with. `replaced` says what else differed from the user's file in the one that was measured; null for a
-    file that is not made of the user's.
+    file that is not made of the user's. `steps` says how the measured server's file is brought to a server in
+    production, a sentence each; none for the other files.
     """
 
     run_id: int
@@ -346,3 +347,4 @@ class Export(Reply):
     diff_default: str
     diff_base: str
     replaced: tuple[str, ...] | None
+    steps: tuple[str, ...]

@@ -17,7 +17,7 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.diagnosis.children import memory_of_children
-from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
+from trimtab_tuner.exports import ExportFile, ExportOrder, export_files, steps
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.exports.server_file import changed_whole
 from trimtab_tuner.space import Space
@@ -170,6 +170,17 @@ def verdict(export: records.Export, run: records.Run) -> str:
             (f"{accepted}.", remeasured_sentence(Outcome.model_validate(run.outcome), export.text))
         )
     return export.check_output if not was_refused(export) else f"not accepted: {export.check_output}"
+
+
+def next_steps(run: records.Run, export: records.Export) -> tuple[str, ...]:
+    """What to do with the measured server's file, in sentences; none for another file."""
+    if run.outcome is None or export.format != TARGETS[run.target].program:
+        return ()
+    outcome = Outcome.model_validate(run.outcome)
+    written = outcome.written or outcome.best
+    return steps(
+        TARGETS[run.target], export.file_name, run.base.get("path", ""), changed=written != outcome.default
+    )
 
 
 def was_refused(export: records.Export) -> bool:

@@ -20,7 +20,7 @@ from trimtab_tuner.telling.people import table
 from trimtab_tuner.wording import counted, in_digits, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
-from trimtab_agent.results.exporting import verdict, was_refused
+from trimtab_agent.results.exporting import next_steps, verdict, was_refused
 from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, best_score, compared
 from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
@@ -74,6 +74,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         style = "red" if was_refused(export) else "green" if export.check_ok else "yellow"
         file = escape(str(exports / export.file_name))
         console.print(f"Exported [bold]{file}[/bold]: [{style}]{escape(verdict(export, run))}[/]")
+        for step in next_steps(run, export):
+            console.print(f"  {escape(step)}")
 
 
 def _table(title: str) -> Table:

@@ -285,6 +285,39 @@ def test_readme_has_the_evidence():
     assert "- `worker_processes`: `pgrep -c -P" in text
 
 
+STAND_ALONE = [name for name in TARGETS if TARGETS[name].drop_in is None]
+
+
+@pytest.mark.parametrize("name", STAND_ALONE)
+def test_file_that_was_measured_is_never_told_to_be_put_in_place_of_the_users(name):
+    """It listens and logs where the measurement had it; its lines go into the user's file."""
+    target, text = TARGETS[name], exported(order(name))["readme"].text
+    assert f"{target.file_name} is the file that was measured, not a replacement of yours" in text
+    stem, _, ending = target.file_name.rpartition(".")
+    assert f"Put the lines of {stem}-changes.{ending} into your own file" in text
+    assert f"trimtab tune --target {name} --base {target.usual_files[0]}" in text
+    assert "put it there" not in text
+
+
+def test_file_of_settings_alone_goes_beside_the_users_and_one_of_his_in_its_place():
+    """And nothing is to be put anywhere where nothing is better."""
+    assert "my.cnf has the settings alone, to stand beside your own files" in (
+        exported(order("mariadb"))["readme"].text
+    )
+    own = "worker_processes 2;\nevents {\n}\nhttp { server { listen 80; } }\n"
+    made = order(
+        "nginx",
+        {"worker_processes": 3},
+        default=own_values(TARGETS["nginx"], own, 2),
+        base=recorded_sources({"path": "/etc/nginx/nginx.conf", "text": own}),
+        expanded=own,
+    )
+    text = exported(made)["readme"].text
+    assert "keep a copy of /etc/nginx/nginx.conf, then put it there." in text
+    assert "not a replacement" not in text
+    assert "There is nothing to put in place" in exported(order("nginx", {}))["readme"].text
+
+
 def test_readme_says_what_it_does_beside_the_others():
     """A column for each finalist; the sentence stands in the server's file too."""
     does = Performance(capacity_rps=Figure(mean=46000, low=45000, high=47000), at_least=True)

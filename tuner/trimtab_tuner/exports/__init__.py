@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from trimtab_tuner.exports import kernel, readme, replicas, server_file, system, translated
+from trimtab_tuner.exports.bringing import steps
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, backend_of
 from trimtab_tuner.targets.placement import replicas_of
 
-__all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help", "place_of"]
+__all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help", "place_of", "steps"]
 
 _HELP = {
     "systemd": "For systemd: descriptors; the CPUs as a comment.",

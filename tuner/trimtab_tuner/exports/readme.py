@@ -2,8 +2,10 @@
 
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.exports import kernel, replicas
+from trimtab_tuner.exports.bringing import steps_of
 from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
+from trimtab_tuner.exports.server_file import changes_name
 from trimtab_tuner.markdown import markdown_table
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets import evidence as say
@@ -25,6 +27,8 @@ def readme(order: ExportOrder) -> ExportFile:
     parts = [
         f"# {target.name}: the configuration of Trimtab's run {evidence.run}\n",
         _summary(order),
+        "## What to do with it\n",
+        "".join(f"- {sentence}\n" for sentence in steps_of(order)),
         *(["## What it does\n", _compared(order)] if order.evidence.compared else []),
         "## Settings\n",
         _SETTINGS,
@@ -164,8 +168,7 @@ def _files(order: ExportOrder) -> str:
         about["tmpfiles-trimtab.conf"] = "for `/etc/tmpfiles.d/`"
     if order.context.server_cpus and not _several(order):
         about["affinity.sh"] = "puts the server on the CPUs that it is given, as it was measured"
-    stem, _, ending = order.target.file_name.rpartition(".")
-    about[f"{stem}-changes.{ending}"] = "only what differs from the default, to merge into a file of your own"
+    about[changes_name(order.target)] = "only what differs from the default, to merge into a file of your own"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
     alike = [server for server in TARGETS.values() if server.protocol == order.target.protocol]
     if len(alike) == 1:

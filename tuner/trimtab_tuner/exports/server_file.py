@@ -11,7 +11,7 @@ from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.backends.base import BackendContext
-from trimtab_tuner.targets.base import About
+from trimtab_tuner.targets.base import About, Target
 from trimtab_tuner.targets.editing import changed_knobs
 from trimtab_tuner.targets.kernel import NAMES
 from trimtab_tuner.targets.sources import Sources
@@ -130,8 +130,13 @@ def changes(order: ExportOrder) -> ExportFile:
         lines.append("# Nothing: only knobs of the kernel, which have files of their own.\n")
     for names, text in target.excerpt(order.written, of_server, order.place):
         lines.append("".join(map(about, names)) + text)
+    return ExportFile(f"{target.program}-changes", changes_name(target), "\n".join(lines))
+
+
+def changes_name(target: Target) -> str:
+    """What the file is called that has only what differs."""
     stem, _, ending = target.file_name.rpartition(".")
-    return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))
+    return f"{stem}-changes.{ending}"
 
 
 def of_backend(order: ExportOrder, _added: str = "") -> ExportFile:

@@ -70,12 +70,13 @@ const liveSessionRoute = createRoute({
 const tuneRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tune',
-  // What the form begins with: the settings of a run, or a server with what its own file sets.
+  // What the form begins with: the settings of a run, or a server with what its own file sets or that file itself.
   validateSearch: (
     search: Record<string, unknown>,
-  ): { like?: number | undefined; target?: string | undefined } => ({
+  ): { like?: number | undefined; target?: string | undefined; base?: string | undefined } => ({
     like: wholeFrom(1, search.like),
     target: typeof search.target === 'string' ? search.target : undefined,
+    base: typeof search.base === 'string' ? search.base : undefined,
   }),
   component: lazyRouteComponent(() => import('../features/tune/TunePage'), 'TunePage'),
 });

@@ -14,7 +14,7 @@ from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.schemas import Export
 from trimtab_agent.results.export_diff import diffs, measured_differences
-from trimtab_agent.results.exporting import content_of, verdict
+from trimtab_agent.results.exporting import content_of, next_steps, verdict
 
 router = APIRouter(prefix="/runs/{run_id}/exports", tags=["exports"])
 
@@ -40,6 +40,7 @@ def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
                 diff_default=against_default,
                 diff_base=against_base,
                 replaced=measured_differences(context.repository, run, export),
+                steps=next_steps(run, export),
             )
         )
     return replies

@@ -12,7 +12,14 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.deleting import delete_run
-from trimtab_agent.results.exporting import content_of, export_run, is_translation, verdict, was_refused
+from trimtab_agent.results.exporting import (
+    content_of,
+    export_run,
+    is_translation,
+    next_steps,
+    verdict,
+    was_refused,
+)
 from trimtab_agent.results.html import run_html
 from trimtab_agent.results.naming import run_name
 from trimtab_agent.runtime import open_repository
@@ -150,6 +157,8 @@ def export(
     else:
         for line, exported in zip(lines, written, strict=True):
             print(f"{line['file']}: {verdict(exported, run)}")
+            for step in next_steps(run, exported):
+                print(f"  {step}")
     if any(was_refused(e) and (format_ is not None or not is_translation(e, run)) for e in written):
         raise typer.Exit(EXIT_FAILED)
 

@@ -78,10 +78,11 @@ export function ExportPage() {
             <NoExports running={run.data?.state === 'running'} />
           ) : (
             <>
-              {files[0] && (
+              {files[0] && run.data && (
                 <StepsPanel
                   file={files.find(({ replaced }) => replaced) ?? files[0]}
-                  base={run.data?.base ?? null}
+                  target={run.data.target}
+                  base={run.data.base}
                 />
               )}
               {files.map(

@@ -220,6 +220,14 @@ it('what is set up for that server already stays as it is', async () => {
   expect(budget()).toHaveValue('7 trials');
 });
 
+it('a file that was chosen elsewhere is the one to begin with, whatever is set up for its server', async () => {
+  await open();
+  await changeBudget('7');
+  cleanup();
+  await open(undefined, 'core&base=/srv/own.conf');
+  expect(screen.getByText(/trimtab tune .*--base \/srv\/own\.conf/)).toBeVisible();
+});
+
 it('one field takes a file’s text or its path, and a path is for a terminal', async () => {
   await open();
   const file = screen.getByRole('textbox', { name: 'Your own configuration file' });

@@ -26,7 +26,7 @@ import { useSpace } from './useSpace';
 const route = getRouteApi('/tune');
 
 export function TunePage() {
-  const { like, target } = route.useSearch();
+  const { like, target, base } = route.useSearch();
   const catalogue = useCatalogue();
   return (
     <Page
@@ -37,7 +37,11 @@ export function TunePage() {
         {(data) => {
           if (like !== undefined) return <Again catalogue={data} like={like} />;
           const server = data.targets.find(({ name }) => name === target);
-          return server ? <Begun catalogue={data} server={server} /> : <Prepared catalogue={data} />;
+          return server ? (
+            <Begun catalogue={data} server={server} base={base ?? ''} />
+          ) : (
+            <Prepared catalogue={data} />
+          );
         }}
       </Loadable>
     </Page>
@@ -133,23 +137,25 @@ function WithSpace({ catalogue, space: bare, target, kernel, kept, onOther }: Wi
 
 /**
  * Fills the form for a server that was chosen elsewhere, over what its own file sets, and goes on as if its user had
- * written that. What the form holds for this server already stays.
+ * written that. What the form holds for this server already stays, but for a `base` that it shall begin with.
  */
-function Begun({ catalogue, server }: { catalogue: Catalogue; server: TargetReply }) {
+function Begun({ catalogue, server, base }: { catalogue: Catalogue; server: TargetReply; base: string }) {
   const space = useSpace(server.name, false);
   const navigate = useNavigate();
   useEffect(() => {
     const [preset] = catalogue.presets;
     if (!space.data || preset === undefined) return;
-    if (keptForm()?.target !== server.name) {
-      const start = opening(catalogue);
-      const own = server.file ? { file: server.file.path, values: server.file.values } : NO_OWN_VALUES;
+    const kept = keptForm();
+    if (kept?.target !== server.name || (base !== '' && kept.base !== base)) {
+      const start = { ...opening(catalogue), base };
+      const own =
+        server.file && base === '' ? { file: server.file.path, values: server.file.values } : NO_OWN_VALUES;
       const workload = workloadFor(catalogue, server.name, start.workload);
       const chosen = { ...start, target: server.name, own, workload };
       keepForm(presetForm(preset, withDefaults(space.data, own.values), chosen));
     }
     void navigate({ to: '/tune', search: {}, replace: true });
-  }, [space.data, catalogue, server, navigate]);
+  }, [space.data, catalogue, server, base, navigate]);
   return (
     <Loadable query={{ ...space, data: undefined }} what="The knobs of the target" height={420}>
       {() => null}
