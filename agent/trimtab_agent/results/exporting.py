@@ -32,7 +32,7 @@ from trimtab_agent.base_file import anywhere
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome, headline
 from trimtab_agent.results.outcome import compared as compared_finalists
-from trimtab_agent.results.sessions import pauses_of, room_of
+from trimtab_agent.results.sessions import descriptors_here, pauses_of, room_of
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.checking import IN_THE_CHECK, NOT_CHECKED, check_file
 
@@ -150,6 +150,7 @@ def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
         php_socket=str(directory / php_fpm.SOCKET) if speaks == "fastcgi" else None,
         upstream=UPSTREAM if parameters.definition.proxies else None,
         tls_directory=str(directory / "tls") if tls.KEY.name in run_knobs(run) else None,
+        descriptors=descriptors_here(),
     )
 
 

@@ -48,11 +48,16 @@ def room_of(repository: Repository, run: records.Run, pauses: Pauses, trials: Se
     last = repository.trial(run.id, verified[-1]).measurements if verified else ()
     own_bytes = _own_bytes(last, pauses)
     return Room(
-        descriptors=resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+        descriptors=descriptors_here(),
         memory_bytes=repository.host(run.host_id).memory_bytes,
         connection_bytes=CONNECTION_BYTES if own_bytes is None else SOCKET_BYTES + own_bytes,
         measured=own_bytes is not None,
     )
+
+
+def descriptors_here() -> int:
+    """How many files a process may open on this machine: the hard limit."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 def _transfer_s(measured: Measurement, requests: float) -> float:

@@ -4,6 +4,9 @@ import math
 from dataclasses import replace
 
 import pytest
+from trimtab_tuner.checking import check
+from trimtab_tuner.checking.machine import Descriptors, Machine
+from trimtab_tuner.checking.statements import read
 from trimtab_tuner.exports import ExportOrder, export_files
 from trimtab_tuner.exports.lifting import lift
 from trimtab_tuner.roles import Role
@@ -154,12 +157,28 @@ def test_limit_never_takes_more_than_its_share_of_the_memory():
     assert "25 KiB for each connection (the server's part measured)" in lifted.sentences()[2]
 
 
-def test_measured_limit_is_never_made_less_and_what_is_missing_is_said():
-    """A host without any room keeps what was measured there."""
-    made = order("core", room=replace(ROOM, descriptors=10))
+def test_measured_limit_is_not_made_less_where_sockets_fit_and_what_is_missing_is_said():
+    """A host without more room keeps what was measured there, though not each has a file."""
+    made = order("core", room=replace(ROOM, descriptors=1000))
     assert made.written == made.configuration
     assert made.lifted is not None
-    assert "no more than 800 are possible" in made.lifted.sentences()[2]
+    assert "800 are more than have a file each, so no more are possible" in made.lifted.sentences()[2]
+
+
+@pytest.mark.parametrize("hard", [4096, 20_000, 1_048_576])
+@pytest.mark.parametrize("limit", [400, 11_000, 40_000])
+@pytest.mark.parametrize("scale", [0.1, 1.0])
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "apache"])
+def test_check_finds_no_error_in_what_is_exported(name, scale, limit, hard):
+    """Whatever was measured, and however many files the system lets a process open."""
+    made = order(name, limit, replace(PAUSES, time_scale=scale), replace(ROOM, descriptors=hard))
+    made = replace(made, context=replace(made.context, descriptors=hard))
+    target, text = TARGETS[name], next(export_files(made)).text
+    machine = Machine(
+        cpus=2.0, online=CPUS, allowed=CPUS, descriptors=Descriptors(1024, hard, "it"), somaxconn=65_535
+    )
+    found = [each for each in check(read(target, text), machine) if each.severity == "error"]
+    assert not found
 
 
 @pytest.mark.parametrize("name", TARGETS)

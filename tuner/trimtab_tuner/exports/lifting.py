@@ -19,7 +19,8 @@ class Lifted:
     """A limit on connections for the pauses as they are: the `knob`, what was measured, and what to write.
 
     Over all workers and replicas `allowed` connections come of it, where `wanted` were to: `measured_total`
-    times as many as sessions are longer, or as many as can be open at all.
+    times as many as sessions are longer, or as many as can be open at all. They are `beyond` what a process
+    has descriptors for if each connection has a file open too.
     """
 
     knob: str
@@ -30,6 +31,7 @@ class Lifted:
     allowed: int
     pauses: Pauses
     room: Room
+    beyond: bool = False
 
     def sentences(self) -> tuple[str, ...]:
         """Both limits, and how the one follows from the other."""
@@ -39,7 +41,11 @@ class Lifted:
         times = f"{pauses.factor:.2g} times the {self.measured_total} measured over all workers"
         if self.wanted < self.measured_total * pauses.factor:
             times += ", but no more than can be open within the time limit"
-        least = f"; no more than {self.allowed} are possible" if self.allowed < self.wanted else ""
+        least = ""
+        if self.allowed < self.wanted:
+            least = f"; no more than {self.allowed} are possible"
+            if self.beyond:
+                least = f"; {self.allowed} are more than have a file each, so no more are possible"
         found = (
             f"The limit found is {self.measured}, with pauses {pauses.time_scale:g} times those of the "
             f"workload (time scale) and a time limit of {pauses.timeout_s:g} s; {self.value} is the limit "
@@ -75,8 +81,9 @@ def lift(
     """The configuration's limit on connections for unscaled pauses; None where that is the measured one.
 
     It grows by as much as sessions do, but not past the connections that can be open at all, where it would
-    limit nothing; what was measured is never made less. `workers` is the number of them that the files have,
-    for all CPUs: there must be room for them all.
+    limit nothing. What was measured is made less only where a process may not open as many sockets: no more
+    were measured then, and the system refuses a file that asks for more. `workers` is the number of them that
+    the files have, for all CPUs: there must be room for them all.
     """
     knob = space_of(target, configuration, cpus).of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
     if knob is None or not isinstance(measured := configuration.get(knob.name), int):
@@ -93,15 +100,18 @@ def lift(
 
     before = total(measured)
     wanted = math.ceil(before * min(pauses.factor, max(1.0, pauses.most_open / before)))
-    if wanted == before:
+    refused = _connections(target, configuration) > room.descriptors
+    if wanted == before and not refused:
         return None
 
-    def too_much(value: int) -> bool:
-        connections = target.demands({**configuration, knob.name: value}).connections
+    def too_many_files(value: int, each: int = DESCRIPTORS_EACH) -> bool:
+        connections = _connections(target, {**configuration, knob.name: value})
         # Caches of files do with what is left.
-        descriptors = DESCRIPTORS_EACH * connections + DESCRIPTOR_RESERVE
+        return each * connections + DESCRIPTOR_RESERVE > room.descriptors
+
+    def too_much(value: int) -> bool:
         memory_bytes = total(value, workers) * room.connection_bytes
-        return descriptors > room.descriptors or memory_bytes > MEMORY_SHARE * room.memory_bytes
+        return too_many_files(value) or memory_bytes > MEMORY_SHARE * room.memory_bytes
 
     highest = math.ceil(measured * pauses.factor)
     values: Sequence[int] = range(measured, min(highest, knob.high or highest) + 1)
@@ -109,4 +119,15 @@ def lift(
         values = [choice for choice in knob.choices if isinstance(choice, int) and choice >= measured]
     possible = values[: max(1, bisect_left(values, True, key=too_much))]
     value = possible[min(bisect_left(possible, wanted, key=total), len(possible) - 1)]
-    return Lifted(knob.name, measured, before, value, wanted, total(value), pauses, room)
+    if refused:
+        lower: Sequence[int] = range(knob.low or 1, measured)
+        if knob.choices:
+            lower = [choice for choice in knob.choices if isinstance(choice, int) and choice < measured]
+        value = lower[max(0, bisect_left(lower, True, key=lambda each: too_many_files(each, 1)) - 1)]
+    beyond = too_many_files(value)
+    return Lifted(knob.name, measured, before, value, wanted, total(value), pauses, room, beyond)
+
+
+def _connections(target: Target, configuration: Configuration) -> int:
+    """Of each process."""
+    return target.demands(configuration).connections

@@ -46,7 +46,9 @@ class RenderContext:
     `upstream`, an `address:port`; without one, to none. In a user's file each upstream that `stand_ins` names
     has the address there in place of its own; the first one's is `upstream` too. With `tls_directory`, which
     holds the certificates (`targets/tls.py`), every address of `listen` speaks TLS. A database serves what is
-    in `data_directory`, a directory of the server's own; without one its file says only what is tuned.
+    in `data_directory`, a directory of the server's own; without one its file says only what is tuned. A file
+    asks for no more than `descriptors` for a process, the most that the system allows; None where that is not
+    known.
     """
 
     root: str
@@ -61,6 +63,7 @@ class RenderContext:
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     tls_directory: str | None = None
     data_directory: str | None = None
+    descriptors: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

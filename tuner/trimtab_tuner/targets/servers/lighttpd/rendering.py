@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from trimtab_trials.configuration import Configuration, Value
 
+from trimtab_tuner.roles import Role
 from trimtab_tuner.targets.base import About, RenderContext, no_comment
 from trimtab_tuner.targets.behind import PROXIED
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
@@ -20,8 +21,8 @@ from trimtab_tuner.targets.tls import KEY, PROTOCOLS, certificate_file, key_file
 STATUS_PATH = "/status?auto"
 
 
-def settings(configuration: Configuration) -> dict[str, str]:
-    """Each knob that is a setting of its own, as lighttpd reads it."""
+def settings(configuration: Configuration, most: int | None = None) -> dict[str, str]:
+    """Each knob that is a setting of its own, as lighttpd reads it; no more than `most` descriptors."""
     lines = {}
     for knob in (*KNOBS, BUFFERING):
         if knob.name not in configuration:  # that of proxying is not always
@@ -29,6 +30,8 @@ def settings(configuration: Configuration) -> dict[str, str]:
         value: Value = configuration[knob.name]
         if value == "auto":
             value = max(LEAST_MAX_FDS, 2 * int(configuration["server.max-connections"]) + 64)
+        if knob.role is Role.DESCRIPTORS and most is not None:
+            value = min(int(value), most)
         lines[knob.name] = f'"{value}"' if isinstance(value, str) else str(value)
     return lines
 
@@ -45,7 +48,10 @@ def render(configuration: Configuration, context: RenderContext, about: About = 
     }
     speaks = ' ssl.engine = "enable"' if context.tls_directory is not None else ""
     further = "".join(f'$SERVER["socket"] == "{each}" {{{speaks} }}\n' for each in context.listen[1:])
-    knobs = [about(name) + f"{name} = {value}\n" for name, value in settings(configuration).items()]
+    knobs = [
+        about(name) + f"{name} = {value}\n"
+        for name, value in settings(configuration, context.descriptors).items()
+    ]
     return (
         lines(own)
         + modules(context)

@@ -58,7 +58,9 @@ def render(configuration: Configuration, context: RenderContext, about: About = 
         return "".join(about(knob) + line + "\n" for knob, line in lines.items() if BLOCK[knob] == name)
 
     error_log = "stderr" if context.error_log == "stderr" else quoted(context.error_log)
-    descriptors = descriptors_per_worker(configuration) + len(context.listen) + 1
+    descriptors = descriptors_per_worker(configuration)
+    if context.descriptors is not None:
+        descriptors = min(descriptors, context.descriptors)
     parts = [
         f"pid {quoted(prefix + '/nginx.pid')};\nerror_log {error_log} warn;\n",
         block(""),
