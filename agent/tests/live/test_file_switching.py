@@ -85,7 +85,7 @@ def test_text_that_the_server_refuses_is_not_taken_up_and_its_own_is_there_again
         with pytest.raises(HostError, match=r"the server does not accept .* unexpected end of file"):
             switch.put(text[:40])
         assert server.file.read_text() == text
-    assert workers(server) == 1
+    until(lambda: workers(server) == 1)
 
 
 def test_file_that_an_administrator_has_changed_meanwhile_stays(production, tmp_path):

@@ -35,7 +35,8 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
     """Directives are replaced where they stand, or added at the beginning of their block."""
     tree = syntax.parse(text)
     lines = _lines(configuration, knobs, context)
-    if "worker_processes" in lines and _too_few_masks(tree, int(configuration["worker_processes"])):
+    workers = configuration.get("worker_processes")  # a text is for the server to judge
+    if "worker_processes" in lines and isinstance(workers, int) and _too_few_masks(tree, workers):
         lines["worker_cpu_affinity"] = "worker_cpu_affinity auto;"
     edits: list[Edit] = []
     added: dict[str, list[str]] = {}
