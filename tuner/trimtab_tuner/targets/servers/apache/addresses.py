@@ -15,7 +15,7 @@ _ANY = ("*", "_default_", "")
 def changes(lines: Sequence[Line], places: Places) -> Iterator[Change]:
     """A change for each word that names an address, and a `Listen` for each that has none."""
     listens = [line.words[0] for line in lines if line.name == "listen" and line.words]
-    hosts = [word for line in lines if line.name == SITE and line.opens for word in line.words]
+    hosts = [word for line in lines if line.opens and line.name == SITE and line.site for word in line.words]
     own = [_socket(word.text) for word in hosts if not _on_every_address(word.text)]
     listened = [_socket(word.text) for word in listens]
     for address in (*listened, *own):

@@ -46,6 +46,7 @@ _HOW = re.compile(
     r"requestreadtimeout|keepalive\w*|maxkeepaliverequests|loglevel|logformat|customlog|transferlog|protocols|"
     r"h2\w+|setenvif\w*|browsermatch\w*|enablesendfile|enablemmap|fileetag|servertokens|serversignature"
 )
+_UNDECIDED = {"ifdirective": "IfDirective", "iffile": "IfFile", "ifsection": "IfSection"}
 _HOW_OVER_TLS = re.compile(r"ssl(protocol|ciphersuite|honorcipherorder|sessiontickets|options|compression)")
 _KEYS = {"sslcertificatekeyfile": tls.key_file, "sslcertificatefile": tls.certificate_file}
 _OF_OTHER_KEYS = {"sslcertificatechainfile", "sslpassphrasedialog", "sslsessionticketkeyfile"}
@@ -67,6 +68,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         *addresses.changes(lines, places),
         *(change for line in lines if (change := _changed(line, places, context, at_once)) is not None),
         *_own_certificates(lines, configuration, context),
+        *_under_conditions(lines, _model(lines, context)),
     ]
     own = _own(tuned, lines, changes, configuration, context, said.get("serverlimit", ""))
     variables = "".join(
@@ -178,6 +180,17 @@ def _settings_of(
         if _HOW.fullmatch(line.name) or (secure and _HOW_OVER_TLS.fullmatch(line.name)):
             kept += f"    {_changed_text(line, text, changes)}\n"
     return kept
+
+
+def _under_conditions(lines: Sequence[Line], model: int) -> Iterator[Change]:
+    """What the site says under a condition that only Apache decides: it stays, and the site that is added has
+    none of it.
+    """
+    for line in lines:
+        under = sorted(_UNDECIDED.keys() & {*line.above})
+        if under and model and line.site == model and line.is_directive and _HOW.fullmatch(line.name):
+            what = f"{' '.join(line.text.split())} under <{_UNDECIDED[under[0]]}> does not hold for the site "
+            yield Change(line.start, line.start, "", f"{what}that is added")
 
 
 def _first_logs(text: str, lines: Sequence[Line], changes: Sequence[Change]) -> str:

@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from trimtab_tuner.targets.servers.apache import syntax
-from trimtab_tuner.targets.servers.apache.syntax import Line
+from trimtab_tuner.targets.servers.apache.syntax import MACRO, Line
 
 # What stands in one that does not apply is only skipped over. One that does apply may end with the file, and
 # all that is open in it.
 CONDITIONS = {"ifdefine", "ifdirective", "iffile", "ifmodule", "ifsection", "ifversion"}
-_MACRO = "macro"
 # Sections of other modules may hold code, as <Perl> does.
 _KNOWN = CONDITIONS | {
     "authnprovideralias", "authzprovideralias", "directory", "directorymatch", "else", "elseif", "files",
     "filesmatch", "if", "limit", "limitexcept", "location", "locationmatch", "proxy", "proxymatch",
-    "requireall", "requireany", "requirenone", "virtualhost", _MACRO,
+    "requireall", "requireany", "requirenone", "virtualhost", MACRO,
 }  # fmt: skip
 _WITHOUT_END = re.compile(r"<(\w+)\b[^>$]*")
 _ENDS_THE_FILE = re.compile(r"__end__|=\w+")  # of mod_perl
@@ -33,7 +32,7 @@ def unclosed(files: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     if not all(_is_plain(each) for each in lines):
         return
     conditional = any(
-        line.name.startswith("include") and {*CONDITIONS, _MACRO}.intersection(line.above)
+        line.name.startswith("include") and {*CONDITIONS, MACRO}.intersection(line.above)
         for each in lines
         for line in each
     )
@@ -57,7 +56,7 @@ def _bodies(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """The lines of each macro."""
     body: list[Line] | None = None
     for line in lines:
-        if line.name == _MACRO and not line.is_directive:
+        if line.name == MACRO and not line.is_directive:
             if line.closes and body is not None:
                 yield body
                 body = None
@@ -70,7 +69,7 @@ def _bodies(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _is_open(lines: Sequence[Line]) -> bool:
-    return any(line.name == _MACRO for line in lines) or sum(line.opens - line.closes for line in lines) != 0
+    return any(line.name == MACRO for line in lines) or sum(line.opens - line.closes for line in lines) != 0
 
 
 def _first(lines: Sequence[Line]) -> tuple[Line, str] | None:

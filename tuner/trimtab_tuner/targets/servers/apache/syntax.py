@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(?:\\\n|[^\s"])+|"', re.DOTALL)
 _SECTION = re.compile(r"<\s*(/?)\s*(\w+)\s*([^>]*)>")
 SITE = "virtualhost"
+MACRO = "macro"
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Line:
 
     `name` is in small letters, that of a section too; `above` are the sections that it stands in, the
     outermost first, `modules` what those of <IfModule> ask for, and `site` is the number of the virtual host,
-    0 outside of all.
+    0 outside of all. One in a macro is none: it is there only where that is used, and has no addresses here.
     """
 
     text: str
@@ -77,7 +78,7 @@ def walk(text: str) -> Iterator[Line]:
         if not said or said.startswith("#"):
             continue
         section = _SECTION.match(said)
-        inside = sites if SITE in above else 0
+        inside = sites if SITE in above and MACRO not in above else 0
         around = tuple(above), tuple(filter(None, asked))
         if section is None:
             words = tuple(_words(said, start))
@@ -93,9 +94,10 @@ def walk(text: str) -> Iterator[Line]:
             around = tuple(above), tuple(filter(None, asked))
             yield Line(said, name, (), start, start + len(said), *around, inside, closes=True)
             continue
-        sites += name == SITE
+        opens_site = name == SITE and MACRO not in above
+        sites += opens_site
         words = tuple(_words(section[3], start + section.start(3)))
-        inside = sites if name == SITE or SITE in above else 0
+        inside = sites if opens_site or inside else 0
         yield Line(said, name, words, start, start + len(said), *around, inside, opens=True)
         above.append(name)
         asked.append(words[0].text if name == "ifmodule" and words else "")
