@@ -50,6 +50,20 @@ def test_block_that_was_spoilt_leaves_an_answer(simulated, runtime):
     assert "No answer" not in outcome.sentence
 
 
+OTHERS = "Other programs use this machine so much that trials are measured again"
+
+
+@pytest.mark.parametrize(("disturbed", "times"), [((3, 4), 0), ((3, 4, 5), 1), (tuple(range(3, 60)), 1)])
+def test_third_disturbed_trial_in_a_row_tells_once_what_is_in_the_way(simulated, runtime, disturbed, times):
+    """And what to do about it; two may be a moment's disturbance."""
+    simulated.happens("disturbed", trials=disturbed)
+    run_id, _ = finished(runtime)
+    told = [e for e in runtime.repository.events(run_id) if e.message.startswith(OTHERS)]
+    assert [(event.level, "come back later" in event.message) for event in told] == times * [
+        ("warning", True)
+    ]
+
+
 SPOILT = [
     ("generator-starved", "Other programs took the load generator's CPU. "),
     ("disturbed", "Other programs disturbed the calibration: At 600 requests/s "),

@@ -82,6 +82,41 @@ def test_progress_counts_down_and_never_back():
     assert etas[0] > etas[1] > etas[2]
 
 
+def test_remaining_time_expects_trials_to_be_measured_again_as_often_as_the_latest_were():
+    """So it does not promise what is never kept; no trial is measured more than twice in its place."""
+
+    def told(verdicts):
+        recorded = [
+            replace(
+                trial(number, TrialPurpose.SEARCH, DEFAULT, None, verdict=verdict),
+                finished_at=NOW + timedelta(seconds=10),
+            )
+            for number, verdict in enumerate(verdicts, start=1)
+        ]
+        progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), recorded)
+        for phase in (RunPhase.ELIMINATING, RunPhase.CONFIRMING, RunPhase.EXPORTING):
+            progress.expect(phase, 0)
+        progress.enter_phase(RunPhase.SEARCHING)
+        progress.expect(RunPhase.SEARCHING, 12)
+        return progress.data["eta_s"], progress.data["trials_expected"] - len(recorded)
+
+    assert told(10 * ["verified"]) == (120.0, 12)
+    assert told(6 * ["verified"] + 4 * ["disturbed"]) == (200.0, 20)
+    assert told(10 * ["disturbed"]) == (240.0, 24)
+    assert told(10 * ["disturbed"] + 10 * ["verified"]) == (120.0, 12)  # the programs have ended
+
+
+def test_stopped_run_still_lacks_the_trials_that_were_left():
+    """It is not told as one that has come to its end."""
+    progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), [])
+    progress.enter_phase(RunPhase.SEARCHING)
+    expected = progress.data["trials_expected"]
+    progress.end(RunState.STOPPED)
+    assert (progress.data["trials_expected"], progress.data["fraction"] < 1) == (expected, True)
+    progress.end(RunState.FINISHED)
+    assert progress.data["trials_expected"] == 0
+
+
 def test_remaining_time_goes_by_what_such_trials_have_taken():
     """Most of the search is stopped up the ladder, and nothing of the confirmation; also after a resume."""
 

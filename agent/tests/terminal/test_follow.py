@@ -42,6 +42,21 @@ def test_stop_that_does_not_arrive_is_told_and_tried_again(simulated, runtime):
     assert end.state is RunState.STOPPED
 
 
+def test_last_line_of_a_stopped_run_says_that_it_was_stopped(simulated, runtime, listener):
+    """And not that it ends in 0:00, with all of its trials done."""
+    simulated.hold(trial=3)
+    shown = io.StringIO()
+    runs = RunsHere(runtime.service, runtime.broadcaster)
+    with Follower(Console(file=shown, width=200), runs) as follower:
+        run_id = runs.start(tiny_spec())
+        listener.wait_for("progress", lambda data: data["trial"] == 3)
+        signal.raise_signal(signal.SIGINT)
+        assert follower.follow(runtime.repository.run(run_id)).state is RunState.STOPPED
+    last = [line for line in shown.getvalue().splitlines() if " % searching, " in line][-1]
+    assert " % searching, stopped, trial 3/" in last
+    assert "trial 3/3 " not in last
+
+
 class HeldWhileCleared(threading.Event):
     """An event whose lock its own thread holds when a Ctrl-C comes, as it now and then does by chance."""
 

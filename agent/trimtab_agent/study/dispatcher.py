@@ -41,6 +41,7 @@ from trimtab_agent.study.unwritten import Unwritten
 
 log = logging.getLogger(__name__)
 
+DISTURBED_IN_A_ROW = 3  # trials, before it is told what is in their way
 OnMeasured = Callable[[Measurement], None]
 
 
@@ -142,6 +143,8 @@ class Dispatcher:
             for number, station in enumerate(stations, start=1)
         ]
         self._idle = list(self._desks)
+        self._disturbed_in_a_row = 0
+        self._told_of_others = False
         self._lost: list[Desk] = []
         self._answered: SimpleQueue[tuple[Desk, Order, Future[TrialReport]]] = SimpleQueue()
         self._stop = threading.Event()
@@ -327,7 +330,20 @@ class Dispatcher:
             raise Stopped
         if trial.verdict is Verdict.CRASHED:
             self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
+        if trial.purpose is not TrialPurpose.CALIBRATION:  # which tells of it itself
+            self._tell_of_others(trial)
         return trial
+
+    def _tell_of_others(self, trial: Trial) -> None:
+        """Says once why so many trials are measured again, when some in a row have been disturbed."""
+        self._disturbed_in_a_row = self._disturbed_in_a_row + 1 if trial.verdict.spoilt else 0
+        if self._disturbed_in_a_row == DISTURBED_IN_A_ROW and not self._told_of_others:
+            self._told_of_others = True
+            self._announcer.note(
+                "warning",
+                "Other programs use this machine so much that trials are measured again, and the run takes "
+                "longer. Stop them, or come back later.",
+            )
 
     def scores_of(
         self, verdict: Verdict, measurements: Sequence[Measurement], *, ladder: Sequence[float]

@@ -3,12 +3,15 @@
 The remaining time starts from the tuner's estimate, which is an upper bound, and goes by what the run's
 trials have really taken as soon as there are any: the search by the mean of its trials, of which many are
 stopped up the ladder, the elimination by that of its short ones, confirmation and export by the mean of
-theirs, which climb all of the ladder and beyond.  The
-fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
+theirs, which climb all of the ladder and beyond. While other programs disturb trials, those that are left
+are expected to be measured again as often as the latest were, which both the remaining time and the number of
+trials expected say. The fraction never runs backwards, even when a strategy finds that it needs more trials
+than it thought.
 """
 
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -21,6 +24,12 @@ from trimtab_agent.broadcast import Broadcaster
 
 TIMED_PHASES = ("preparing", "calibrating", "searching", "eliminating", "confirming", "exporting")
 COUNTED_PHASES = ("searching", "eliminating", "confirming", "exporting")
+
+LATEST = 10  # trials, by which it is judged how often one is disturbed: programs come and go
+MOST_TIMES = 2.0
+"""So often a trial that is left is expected to be measured at most: then it is given up, or another block is
+measured in its place.
+"""
 
 PURPOSES = {
     RunPhase.SEARCHING.value: TrialPurpose.SEARCH,
@@ -65,6 +74,7 @@ class RunProgress:
         self._left = {phase: expected[phase] for phase in COUNTED_PHASES}
         self._estimated_s = {phase: self._phase_s[phase] / max(1, expected[phase]) for phase in self._left}
         self._took = {purpose: Mean() for purpose in TrialPurpose}
+        self._disturbed: deque[bool] = deque(maxlen=LATEST)
         for trial in trials:
             self._take_in(trial)
         self._trial_started: float | None = None
@@ -156,8 +166,9 @@ class RunProgress:
         self._publish(pause=pause)
 
     def end(self, state: RunState) -> None:
-        """The run has ended."""
-        self._left = dict.fromkeys(self._left, 0)
+        """The run has ended; one that was stopped before its end still lacks the trials that were left."""
+        if state is RunState.FINISHED:
+            self._left = dict.fromkeys(self._left, 0)
         self._publish(state=state.value)
 
     def _take_in(self, trial: Trial) -> None:
@@ -165,6 +176,12 @@ class RunProgress:
         if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict is Verdict.ABORTED:
             return
         self._took[trial.purpose].add(trial.duration_s)
+        self._disturbed.append(trial.verdict.spoilt)
+
+    def _times(self) -> float:
+        """How often each of the trials left is expected to be measured, as others disturb some."""
+        kept_share = 1 - sum(self._disturbed) / max(1, len(self._disturbed))
+        return 1 / max(kept_share, 1 / MOST_TIMES)
 
     def _trial_s(self, phase: str) -> float:
         """How long a trial of the phase takes, as far as is known."""
@@ -179,7 +196,7 @@ class RunProgress:
         left_s = 0.0
         for later in TIMED_PHASES[TIMED_PHASES.index(phase) :]:
             if later in self._left:
-                whole = self._left[later] * self._trial_s(later)
+                whole = self._left[later] * self._times() * self._trial_s(later)
             else:
                 whole = self._phase_s[later] * (1 - self._phase_done if later == phase else 1.0)
             if later == phase and later in self._left and self._trial_started is not None:
@@ -197,7 +214,7 @@ class RunProgress:
             running = 1 if self._trial_started is not None and self.data["phase"] == "calibrating" else 0
             self.data = {
                 **self.data,
-                "trials_expected": self._recorded + running + sum(self._left.values()),
+                "trials_expected": self._recorded + running + round(sum(self._left.values()) * self._times()),
                 "elapsed_s": round(elapsed_s, 1),
                 "eta_s": round(eta_s, 1),
                 "fraction": round(self._fraction, 4),

@@ -163,12 +163,12 @@ class Follower:
             BarColumn(bar_width=28),
             TextColumn("{task.percentage:3.0f} %"),
             TimeElapsedColumn(),
-            TextColumn("ETA {task.fields[eta]}"),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[what]}"),
             console=self._console,
         ) as bar:
             self._bar = bar
-            self._task = bar.add_task("run", total=1.0, phase="preparing", eta="…", what="")
+            self._task = bar.add_task("run", total=1.0, phase="preparing", left="ETA …", what="")
             yield
             self._bar = None
 
@@ -191,22 +191,20 @@ class Follower:
                 self._task,
                 completed=data["fraction"],
                 phase=data["phase"],
-                eta=_clock(data["eta_s"]),
+                left=_left(data),
                 what=escape(self._what(data)),
             )
         elif self._plain_line_due(data):
             self._last_plain, self._last_phase = time.monotonic(), data["phase"]
-            share, eta = data["fraction"] * 100, _clock(data["eta_s"])
-            self._console.print(
-                f"{share:3.0f} % {data['phase']}, ETA {eta}, {self._what(data)}", markup=False
-            )
+            share, left = data["fraction"] * 100, _left(data)
+            self._console.print(f"{share:3.0f} % {data['phase']}, {left}, {self._what(data)}", markup=False)
 
     def _plain_line_due(self, data: dict[str, Any]) -> bool:
         """At intervals, whenever the phase changes, and when the run ends before its last phase."""
         return (
             time.monotonic() - self._last_plain >= PLAIN_INTERVAL_S
             or data["phase"] != self._last_phase
-            or data["state"] not in (RunState.RUNNING.value, RunState.FINISHED.value)
+            or _ended_early(data)
         )
 
     def _what(self, data: dict[str, Any]) -> str:
@@ -229,6 +227,15 @@ class Follower:
         return escape(
             f"trial {trial['number']} {trial['purpose']}: {what}: {trial['verdict']}{score}{reason}"
         )
+
+
+def _ended_early(data: dict[str, Any]) -> bool:
+    return data["state"] not in (RunState.RUNNING.value, RunState.FINISHED.value)
+
+
+def _left(data: dict[str, Any]) -> str:
+    """When the run will end; how it has ended, of one that did before its last phase."""
+    return str(data["state"]) if _ended_early(data) else f"ETA {_clock(data['eta_s'])}"
 
 
 def _clock(seconds: float) -> str:
