@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from recorded_trials import DEFAULT, SPACE, climbed, concluded, confirmation, history_of, recorded_run, trial
 from trimtab_agent.results.front import finalists_of_front, run_front
-from trimtab_agent.results.rows import table_rows
+from trimtab_agent.results.rows import legend, table_rows
 from trimtab_agent.study.conclusion import unfinished_outcome
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Measurement
@@ -159,6 +159,36 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
         "trials are taken to differ by 2.5 % (standard deviation, from an assumed 3 % and 3 measurements of "
         "the default that differ by 2.0 %), and the best of several is also the luckiest."
     )
+
+
+def test_unfinished_run_in_which_the_default_leads_says_that_nothing_was_shown_to_be_better():
+    """The strategy may prefer what is cheaper; sentence and table have the same figure of the default."""
+    cheaper = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 8.82)
+    trials = [
+        trial(1, TrialPurpose.SEARCH, DEFAULT, 8.14),
+        cheaper,
+        trial(3, TrialPurpose.SEARCH, DEFAULT, 9.64),
+    ]
+    outcome = unfinished_outcome(recorded_run(), cheaper, history_of(trials))
+    assert outcome.best == DEFAULT
+    assert outcome.sentence.startswith(
+        "So far nothing has been shown to be better than the default, which has 8.89 Mbps. That is not "
+    )
+    first, second = table_rows(SPACE, outcome, trials)
+    assert (first.is_default, first.is_best, first.score_mbps) == (True, True, pytest.approx(8.89))
+    assert (second.is_best, second.score_mbps) == (False, 8.82)
+
+
+def test_nothing_has_the_star_of_what_is_recommended_before_a_confirmation():
+    """It leads; and where there is no outcome yet, there is no star to explain."""
+    best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
+    trials = [trial(1, TrialPurpose.SEARCH, DEFAULT, 100.0), best]
+    assert legend(unfinished_outcome(recorded_run(), best, history_of(trials))).startswith(
+        "*: leads so far, not confirmed; rank: "
+    )
+    confirmed = concluded((DEFAULT, best.configuration), confirmation([(100, 120)] * 4, best.configuration))
+    assert legend(confirmed).startswith("*: recommended; rank: ")
+    assert legend(None).startswith("rank: ")
 
 
 def test_unfinished_run_without_a_verified_trial_says_why():

@@ -30,7 +30,7 @@ from trimtab_tuner.workloads.parameters import (
 
 from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Outcome, compared
-from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
+from trimtab_agent.results.rows import Row, front_rows, legend, objectives_label, star, table_rows
 
 DIAGNOSIS = "Diagnosis"
 SHOWN_KNOBS = 8
@@ -151,12 +151,12 @@ def _configurations(space: Space, outcome: Outcome | None, trials: Sequence[Tria
     if rows:
         yield Heading("Configurations, best first")
         yield _ranked(space, rows)
-        yield Paragraph(LEGEND + ".")
+        yield Paragraph(legend(outcome) + ".")
     if outcome is not None and outcome.remark_on_ranks:
         yield Paragraph(outcome.remark_on_ranks)
     if outcome is not None and outcome.front is not None:
         yield Heading("Front")
-        yield Paragraph("No other configuration is better in both objectives. * recommended")
+        yield Paragraph(f"No other configuration is better in both objectives. {star(outcome)}".rstrip())
         yield Rows(*front_rows(space, outcome.front))
 
 
@@ -268,7 +268,7 @@ def _ranked(space: Space, rows: Sequence[Row]) -> Rows:
             [
                 rank + " *" * row.is_best,
                 *(str(row.trial.configuration[knob.name]) for knob in knobs),
-                in_digits(row.trial.score),
+                in_digits(row.score_mbps),
                 in_digits(ranked.mean_score_mbps if ranked else None),
                 "" if ranked is None else ranked.gain_told,
                 row.trial.verdict + " (default)" * row.is_default,

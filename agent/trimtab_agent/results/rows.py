@@ -5,22 +5,38 @@ from dataclasses import dataclass
 
 from trimtab_db import records
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.certainty.standing import standings
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import in_digits
 
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
 
 LEGEND = (
-    "*: recommended; rank: finalists with the same number may be equally good (95 %, within the blocks); "
-    "score: one trial of the search; confirmed: mean of the repeats"
+    "rank: finalists with the same number may be equally good (95 %, within the blocks); "
+    "score: mean over the search; confirmed: mean of the repeats"
 )
+
+
+def star(outcome: Outcome | None) -> str:
+    """What the star stands for: before a confirmation nothing is recommended. Empty where there is none."""
+    if outcome is None or outcome.best is None:
+        return ""
+    return "*: recommended" if outcome.confirmed else "*: leads so far, not confirmed"
+
+
+def legend(outcome: Outcome | None) -> str:
+    """What stands below the ranked table."""
+    return "; ".join(filter(None, (star(outcome), LEGEND)))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the ranked table: a configuration's trial of the search and its place among the finalists."""
+    """A line of the ranked table: a configuration's last trial of the search, its mean score there, and its
+    place among the finalists.
+    """
 
     trial: Trial
+    score_mbps: float | None
     ranked: RankedConfiguration | None
     is_default: bool
     is_best: bool
@@ -48,9 +64,11 @@ def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[Trial]) -
     for trial in trials:  # the expert baseline is measured in the confirmation only
         if trial.purpose is TrialPurpose.CONFIRMATION and trial.configuration_hash in ranking:
             last.setdefault(trial.configuration_hash, trial)
+    standing = standings(trials)
     rows = [
         Row(
             trial=trial,
+            score_mbps=standing[digest].search_score if digest in standing else None,
             ranked=ranking.get(digest),
             is_default=trial.configuration == default,
             is_best=trial.configuration == best,
@@ -64,7 +82,7 @@ def _place(row: Row) -> tuple[bool, int, float, float, int]:
     """Finalists first, by rank and mean; then by the search's score; what was not verified last."""
     rank = row.ranked.rank if row.ranked is not None else None
     mean = row.ranked.mean_score_mbps if row.ranked is not None else None
-    return (row.ranked is None, rank or 1_000, -(mean or 0.0), -(row.trial.score or -1.0), row.trial.number)
+    return (row.ranked is None, rank or 1_000, -(mean or 0.0), -(row.score_mbps or -1.0), row.trial.number)
 
 
 def objectives_label(run: records.Run) -> str:

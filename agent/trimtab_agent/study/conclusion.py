@@ -1,8 +1,8 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from statistics import fmean
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -13,6 +13,7 @@ from trimtab_tuner.certainty.confirmation import Capacities, conclude, describe
 from trimtab_tuner.certainty.cost import cost_of
 from trimtab_tuner.certainty.factorial import Cell, Factorial, factorial
 from trimtab_tuner.certainty.noise import Noise
+from trimtab_tuner.certainty.standing import standings
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.host_blocks import HostBlocks
 from trimtab_tuner.judging.ladder import Calibration
@@ -211,10 +212,22 @@ def disturbed_sentence(trials: Sequence[Trial]) -> str:
 
 
 def unfinished_outcome(run: records.Run, best: Trial | None, history: History) -> Outcome:
-    """The outcome of a run that ended before its confirmation told anything: the best so far."""
+    """The outcome of a run that ended before its confirmation told anything: the best so far.
+
+    That is the default where its mean is the higher one: the strategy may prefer what is as good and cheaper,
+    which nothing has shown to be better.
+    """
     default = Space.model_validate(run.space).default()
+    scores = {
+        digest: own.search_score
+        for digest, own in standings(history.comparable()).items()
+        if own.search_score is not None
+    }
+    of_default = scores.get(configuration_hash(default))
+    if best is not None and of_default is not None and of_default >= scores.get(best.configuration_hash, 0.0):
+        best = replace(best, configuration=default)
     return Outcome(
-        sentence=_unfinished_sentence(run, best, history, history.noise()),
+        sentence=_unfinished_sentence(run, best, history, history.noise(), scores),
         confirmed=False,
         default=default,
         best=None if best is None else best.configuration,
@@ -292,22 +305,28 @@ def _busy_percent(measurement: Measurement, cpus: Collection[int]) -> float | No
     return 100.0 - sum(idle) / len(idle) if idle else None
 
 
-def _unfinished_sentence(run: records.Run, best: Trial | None, history: History, noise: Noise) -> str:
-    """The best so far, and how much there is to it."""
+def _unfinished_sentence(
+    run: records.Run, best: Trial | None, history: History, noise: Noise, scores: Mapping[str, float]
+) -> str:
+    """The best so far, and how much there is to it, by the mean score of each configuration in the search."""
     searched = history.finished(TrialPurpose.SEARCH)
     if not searched:
         return "The run ended before any configuration had been measured."
     if best is None or best.score is None:
         return f"Nothing has been verified so far. {explain_no_verified(run, history)}".strip()
     default = Space.model_validate(run.space).default()
-    sentence = f"Best so far is {describe(best.configuration, default)} with {in_mbps(best.score)}"
-    of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
-    if best.configuration != default and of_default:
-        sentence += f"; the default has {in_mbps(fmean(of_default))}"
+    own, of_default = scores.get(best.configuration_hash, best.score), scores.get(configuration_hash(default))
+    lucky = ""
+    if best.configuration == default:
+        sentence = f"So far nothing has been shown to be better than the default, which has {in_mbps(own)}"
+    else:
+        sentence = f"Best so far is {describe(best.configuration, default)} with {in_mbps(own)}"
+        lucky = ", and the best of several is also the luckiest"
+        if of_default is not None:
+            sentence += f"; the default has {in_mbps(of_default)}"
     return (
         f"{sentence}. That is not confirmed: single trials are taken to differ by "
-        f"{in_percent(noise.share, 1)} (standard deviation, {noise.basis}), and "
-        "the best of several is also the luckiest."
+        f"{in_percent(noise.share, 1)} (standard deviation, {noise.basis}){lucky}."
     )
 
 

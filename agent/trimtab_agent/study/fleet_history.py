@@ -125,6 +125,10 @@ class FleetHistory(History):
             self._scaled = self._on_the_usual_host()
         return list(self._scaled)
 
+    def comparable(self) -> list[Trial]:
+        """The same: as they were measured, those of different hosts do not compare."""
+        return self.without_drift()
+
     def _on_the_usual_host(self) -> list[Trial]:
         effects = self.allocation(self.searched_hosts).effects
         levels = effects.levels()

@@ -105,6 +105,10 @@ class History:
         """All trials of the search that were not cut short, drift taken out."""
         return without_drift(list(enumerate(self.finished(TrialPurpose.SEARCH), start=1)), self.noise())
 
+    def comparable(self) -> list[Trial]:
+        """All trials of the search that were not cut short, with the scores that a table shows."""
+        return self.finished(TrialPurpose.SEARCH)
+
     def answers(self, trial: Trial) -> bool:
         """Whether a trial that the strategy asked for, and that is recorded, is among the results."""
         if trial.verdict is not Verdict.DISTURBED:

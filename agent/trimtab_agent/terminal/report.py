@@ -23,7 +23,7 @@ from trimtab_tuner.workloads.parameters import clients_of, workload_label
 from trimtab_agent.results.exporting import next_steps, verdict, was_refused
 from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, best_score, compared
-from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
+from trimtab_agent.results.rows import Row, front_rows, legend, objectives_label, table_rows
 
 SHORT_NAME = 24  # in a list, where the gain is to stand in the same line
 STATE_STYLE = {
@@ -59,7 +59,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     rows = [] if compares else table_rows(space, outcome, trials)
     if rows:
         console.print(_ranked_table(space, rows))
-        console.print(f"{LEGEND}; late: share of requests that timed out at the highest rate")
+        console.print(f"{legend(outcome)}; late: share of requests that timed out at the highest rate")
         if outcome is not None and outcome.remark_on_ranks:
             console.print(outcome.remark_on_ranks)
     if outcome is not None:
@@ -103,7 +103,7 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
         table.add_row(
             f"{_text(ranked.rank if ranked else None)}{' *' * row.is_best}",
             *(str(row.trial.configuration[knob.name]) for knob in space.free),
-            in_digits(row.trial.score),
+            in_digits(row.score_mbps),
             in_digits(ranked.mean_score_mbps if ranked else None),
             _gain(ranked),
             in_digits(row.peak_mbps),

@@ -51,6 +51,19 @@ it('shows each member of the front with both figures, its place and whether it i
   );
 });
 
+it('recommends nothing of the front before a confirmation', async () => {
+  const front = {
+    first: { objective: 'condensed-area', unit: 'Mbps', minimised: false },
+    second: { objective: 'rss', unit: 'MB', minimised: true },
+    members: [member({ is_best: true, confirmed: false })],
+  };
+  const stopped = outcome({ front, confirmed: false });
+  await renderInApp(<FrontPanel run={run({ outcome: stopped })} second="rss" trials={trials} />);
+  const rows = within(screen.getByRole('table')).getAllByRole('row');
+  expect(rows[1]).toHaveTextContent('leads so far');
+  expect(screen.queryByText(/recommended/)).toBeNull();
+});
+
 it('shows the trials by both objectives while there is no front yet', async () => {
   await renderInApp(<FrontPanel run={run()} second="p999" trials={trials} />);
   await screen.findByLabelText(

@@ -78,7 +78,9 @@ function Members({ run, front }: { run: RunDetail; front: Front }) {
               <Table.Td>{placeOf(member, front)}</Table.Td>
               <Table.Td>
                 <code>{describeConfiguration(freePart(member.configuration, run.space))}</code>
-                {member.is_best && <strong> recommended</strong>}
+                {member.is_best && (
+                  <strong>{run.outcome?.confirmed ? ' recommended' : ' leads so far'}</strong>
+                )}
                 {member.is_default && ' (default)'}
               </Table.Td>
               <Table.Td ta="right">{formatMbps(member.score_mbps)}</Table.Td>
