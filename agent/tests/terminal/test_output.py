@@ -15,10 +15,10 @@ SENTENCE = " ".join(["word"] * 400)
 def command(tmp_path):
     """Runs a command in a process of its own, with its output to a file."""
 
-    def run(output, *arguments):
+    def run(output, *arguments, **environment):
         return subprocess.run(
             [sys.executable, "-m", "trimtab_agent.terminal.main", *arguments],
-            env={"TRIMTAB_VAR": str(tmp_path)},
+            env={"TRIMTAB_VAR": str(tmp_path), **environment},
             stdout=output,
             stderr=subprocess.PIPE,
             text=True,
@@ -44,11 +44,12 @@ def test_columns_that_are_asked_for_are_obeyed(capsys, monkeypatch):
     assert " ".join(map(str.strip, lines)) == SENTENCE
 
 
-@pytest.mark.parametrize("arguments", [("runs",), ("runs", "--json"), ("--version",)])
-def test_full_disk_is_one_sentence(command, arguments):
-    """Whether what is written goes through the console or not."""
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [("runs",), ("runs", "--json"), ("--version",), ("show", "--help")])
+def test_full_disk_is_one_sentence(command, arguments, unbuffered):
+    """Whether what is written goes through the console or not, and through a buffer or not."""
     with Path("/dev/full").open("w") as full:
-        done = command(full, *arguments)
+        done = command(full, *arguments, PYTHONUNBUFFERED=unbuffered)
     sentence = "trimtab: the output cannot be written: No space left on device\n"
     assert (done.returncode, done.stderr) == (1, sentence)
 

@@ -66,8 +66,13 @@ def main() -> None:
     """Runs the command line; every failure that we know of is one sentence and an exit code."""
     try:
         _run()
-    finally:
+    except OSError:
+        # Where nothing is buffered, what could not be written is lost: more shows whether it was the output.
+        _write_out("\n")
+        raise
+    except SystemExit:
         _write_out()
+        raise
 
 
 def _run() -> None:
@@ -86,11 +91,14 @@ def _run() -> None:
     sys.exit(code or 0)
 
 
-def _write_out() -> None:
-    """Writes what is left of the output; where that fails, it is why the program ends, whatever else was."""
+def _write_out(more: str = "") -> None:
+    """Writes what is left of the output, and more; where that fails, it is why the program ends, whatever
+    else was.
+    """
     if sys.stdout is None:  # closed by whoever has started us
         return
     try:
+        sys.stdout.write(more)
         sys.stdout.flush()
     except OSError as error:
         # Else it would be tried once more at the very end, with a traceback.
