@@ -175,14 +175,15 @@ FORMS = [
     ("show", "1", "--csv", "measurements"),
     ("runs",),
     ("runs", "--json"),
-    ("compare", "1"),
-    ("compare", "1", "--json"),
+    ("compare", "1", "2"),
+    ("compare", "1", "2", "--json"),
 ]
 
 
 def test_run_of_a_demo_is_shown_as_simulated(finished, command):
     """In every form; nobody takes its figures for a machine's."""
     assert finished == 1
+    assert command(*RUNS[0])[0] == 0  # another one, to compare it with
     said = {}
     for form in FORMS:
         code, output, _ = command(*form)
