@@ -10,13 +10,14 @@ import os
 import subprocess
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import Include, RenderError, Target
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kinds import other_kind, template_line
 from trimtab_tuner.targets.sources import OUTPUT, Filling, Sources, unmarked
 from trimtab_tuner.targets.told import Told
@@ -70,11 +71,13 @@ def text_of(recorded: Mapping[str, Any], configuration: Configuration) -> str | 
 class UsualFile:
     """The file that a server is usually run with: where it lies, and the values of knobs that it sets.
 
+    `each_cpu` are those of which the file says one for each CPU (nginx's `auto`), by the word that it says.
     `trouble` says why its values are not known; empty where they are.
     """
 
     path: str
     values: Configuration
+    each_cpu: Mapping[str, str] = field(default_factory=dict)
     trouble: str = ""
 
 
@@ -96,10 +99,18 @@ def usual_file(target: Target, cpus: int) -> UsualFile | None:
         return None
     try:
         base = read_base(target, path)
-        return UsualFile(path=str(path), values=target.parse(base.expanded, cpus))
+        values = target.parse(base.expanded, cpus)
+        each_cpu = dict.fromkeys(sorted(values.keys() & one_for_each_cpu(target, base.expanded)), "auto")
+        return UsualFile(path=str(path), values=values, each_cpu=each_cpu)
     except (SpecError, RenderError):
         trouble = f"It could not be read: trimtab tune --target {target.name} --base {path} says why."
         return UsualFile(path=str(path), values={}, trouble=trouble)
+
+
+def one_for_each_cpu(target: Target, text: str) -> set[str]:
+    """The knobs that are as many as the CPUs, as nginx has its workers with `auto`."""
+    one, two = (own_values(target, text, cpus) for cpus in (1, 2))
+    return {name for name, value in one.items() if (value, two[name]) == (1, 2)}
 
 
 def encoding_of(content: bytes) -> str:

@@ -234,10 +234,21 @@ def test_targets_say_what_their_usual_files_set_and_nothing_else_of_them(daemon,
     assert targets["nginx"]["file"] == {
         "path": str(own),
         "values": {"worker_processes": 7, "worker_connections": 321},
+        "each_cpu": {},
         "trouble": "",
     }
     assert targets["lighttpd"]["file"] is None
     assert "secret" not in reply.text
+
+
+def test_usual_file_that_says_one_for_each_cpu_is_told_by_its_word(daemon, tmp_path, monkeypatch):
+    """Beside the number that it comes to here."""
+    own = tmp_path / "nginx.conf"
+    own.write_text("worker_processes auto;\nevents { worker_connections 321; }\nhttp { }\n")
+    monkeypatch.setattr(NginxTarget, "usual_files", (str(own),))
+    targets = {entry["name"]: entry for entry in daemon.client.get("/api/v1/targets").json()}
+    assert targets["nginx"]["file"]["each_cpu"] == {"worker_processes": "auto"}
+    assert isinstance(targets["nginx"]["file"]["values"]["worker_processes"], int)
 
 
 def test_usual_file_is_checked_against_this_machine(daemon, tmp_path, monkeypatch):

@@ -105,11 +105,13 @@ class Named(Reply):
 class UsualFile(Reply):
     """The file that a server is usually run with on this machine, and the values of knobs that it sets.
 
-    `trouble` says why its values are not known; empty where they are.
+    `each_cpu` has the word in the file of those that are one for each CPU (nginx's `auto`). `trouble` says
+    why its values are not known; empty where they are.
     """
 
     path: str
     values: Configuration
+    each_cpu: dict[str, str]
     trouble: str
 
 

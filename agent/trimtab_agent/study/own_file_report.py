@@ -12,14 +12,13 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.checking.machine import UNRESOLVED
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
-from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.in_force import limit_of_descriptors
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told, line_of, warnings
 
-from trimtab_agent.base_file import BaseFile, refuse
+from trimtab_agent.base_file import BaseFile, one_for_each_cpu, refuse
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE
 
@@ -103,7 +102,7 @@ def report(
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
     if descriptors is not None:
         lines += _descriptors(target, base, default, descriptors)
-    each_cpu = _one_for_each_cpu(target, base)
+    each_cpu = one_for_each_cpu(target, base.expanded)
     free = {
         knob.name: f"{default[knob.name]}, one for each CPU of the server"
         if knob.name in each_cpu
@@ -244,12 +243,6 @@ def _descriptors(target: Target, base: BaseFile, values: Configuration, allowed:
 
 def _about(told: Told, free: dict[str, int | str]) -> bool:
     return any(f"a tuned {name} does" in told.text for name in free)
-
-
-def _one_for_each_cpu(target: Target, base: BaseFile) -> set[str]:
-    """The knobs that are as many as the CPUs, as nginx has its workers with `auto`."""
-    one, two = (own_values(target, base.expanded, cpus) for cpus in (1, 2))
-    return {name for name, value in one.items() if (value, two[name]) == (1, 2)}
 
 
 def _named(private: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ const PATH = '/etc/nginx/nginx.conf';
 const here = () =>
   api.use(
     http.get(url('/targets'), () =>
-      HttpResponse.json([target('nginx', { file: { path: PATH, values: {}, trouble: '' } })]),
+      HttpResponse.json([target('nginx', { file: { path: PATH, values: {}, each_cpu: {}, trouble: '' } })]),
     ),
   );
 

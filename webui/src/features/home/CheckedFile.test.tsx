@@ -16,7 +16,7 @@ const FOUND = {
 };
 
 const here = (found: readonly unknown[], trouble = '') => {
-  const file = { path: '/etc/nginx/nginx.conf', values: {}, trouble: '' };
+  const file = { path: '/etc/nginx/nginx.conf', values: {}, each_cpu: {}, trouble: '' };
   api.use(
     http.get(url('/targets'), () => HttpResponse.json([target('core'), target('nginx', { file })])),
     http.get(url('/targets/nginx/check'), () =>

@@ -7,7 +7,7 @@ import { api, renderInApp, url } from '../../test/render';
 import { StartServer } from './StartServer';
 
 const NGINX = target('nginx', {
-  file: { path: '/etc/nginx/nginx.conf', values: { worker_processes: 2 }, trouble: '' },
+  file: { path: '/etc/nginx/nginx.conf', values: { worker_processes: 2 }, each_cpu: {}, trouble: '' },
 });
 
 let started: unknown[];
@@ -26,7 +26,7 @@ const here = (...targets: ReturnType<typeof target>[]) =>
   api.use(http.get(url('/targets'), () => HttpResponse.json(targets)));
 
 it('offers the server whose own file sets the most first, and tunes from what that sets', async () => {
-  const empty = target('lighttpd', { file: { path: '/etc/l.conf', values: {}, trouble: '' } });
+  const empty = target('lighttpd', { file: { path: '/etc/l.conf', values: {}, each_cpu: {}, trouble: '' } });
   here(
     target('core'),
     target('h2o'),
@@ -70,6 +70,22 @@ it('tunes the whole file where the operator lists it, and says before what happe
   expect(screen.getByText(/you get this very file back/)).toBeInTheDocument();
 });
 
+it('says what stands in the file where that is one for each CPU, and what that is here', async () => {
+  here(
+    target('nginx', {
+      file: {
+        path: '/etc/nginx/nginx.conf',
+        values: { worker_processes: 1 },
+        each_cpu: { worker_processes: 'auto' },
+        trouble: '',
+      },
+    }),
+  );
+  await renderInApp(<StartServer />);
+  const told = 'worker_processes auto: 1 here, one for each CPU of the server';
+  expect(await screen.findByText(told)).toBeInTheDocument();
+});
+
 it('falls back to its own server where nothing else is installed', async () => {
   here(target('core'), target('nginx', { missing: 'apt-get install nginx-light' }));
   await renderInApp(<StartServer />);
@@ -92,7 +108,7 @@ it('does not start what the daemon refuses, and says why', async () => {
 it('says so of a file that makes no sense, and offers the defaults', async () => {
   here({
     ...NGINX,
-    file: { path: '/etc/nginx/nginx.conf', values: {}, trouble: 'It could not be read.' },
+    file: { path: '/etc/nginx/nginx.conf', values: {}, each_cpu: {}, trouble: 'It could not be read.' },
   });
   await renderInApp(<StartServer />);
   expect(await screen.findByText(/It could not be read/)).toBeInTheDocument();

@@ -89,7 +89,7 @@ function Beaten({ server }: { server: TargetReply }) {
       <p className={classes.hint}>
         The gain is measured over what {file.path} sets
         {Object.keys(file.values).length > 0 ? ': ' : ', which is none of the knobs.'}
-        <KnobChips of={file.values} />
+        <KnobChips of={file.values} eachCpu={file.each_cpu} />
       </p>
       <p className={classes.command}>
         <span className={classes.hint}>In a terminal you get this very file back, tuned:</span>

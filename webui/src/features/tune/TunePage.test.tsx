@@ -37,7 +37,7 @@ beforeEach(() => {
         help: 'A database.',
         protocol: 'mariadb',
         workload: 'shop',
-        file: { path: '/etc/mysql/my.cnf', values: { workers: 3 }, trouble: '' },
+        file: { path: '/etc/mysql/my.cnf', values: { workers: 3 }, each_cpu: {}, trouble: '' },
         base_files: [],
         uploads: '/var/lib/trimtab/uploads/mariadb',
       },
