@@ -278,13 +278,14 @@ def test_database_server_that_is_not_there_is_named_without_its_password(trimtab
     assert not options or json.loads(output)["error"]["code"] == "database"
 
 
-def test_daemons_port_in_use_is_named(trimtab_here):
-    """Two daemons cannot have one port."""
+@pytest.mark.parametrize("demo", [(), ("--demo",)])
+def test_daemons_port_in_use_is_named_with_what_to_type_for_another(trimtab_here, tmp_path, demo):
+    """Two daemons cannot have one port, a demo beside the real one neither."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, _, errors = trimtab_here("up", "--port", str(port))
+        code, _, errors = trimtab_here("up", *demo, "--var", str(tmp_path / "own"), "--port", str(port))
     assert (code, f"cannot listen on port {port} of 127.0.0.1" in errors) == (1, True)
-    assert "choose another port with --port" in errors
+    assert f"On another port: {' '.join(('trimtab up', *demo))} --port {port + 1}" in errors
 
 
 def test_address_of_another_machine_is_refused_by_what_was_expected(trimtab_here):

@@ -17,8 +17,8 @@ from trimtab_agent.errors import HostError
 from trimtab_agent.settings import AgentSettings
 
 GRACE_S = 5
+LAST_PORT = 65_535
 _ADVICE = {
-    errno.EADDRINUSE: "; another daemon may be running, or choose another port with --port",
     errno.EADDRNOTAVAIL: "; expected an address of this machine",
     errno.EACCES: "; expected a port from 1024 on, those below are for root",
 }
@@ -45,9 +45,16 @@ def listen(settings: AgentSettings) -> socket.socket:
         listener.close()
         raise HostError(
             f"the daemon cannot listen on port {settings.port} of {settings.host}: {error.strerror}"
-            f"{_ADVICE.get(error.errno or 0, '')}"
+            f"{_in_use(settings) if error.errno == errno.EADDRINUSE else _ADVICE.get(error.errno or 0, '')}"
         ) from error
     return listener
+
+
+def _in_use(settings: AgentSettings) -> str:
+    """What to type where something else has the port."""
+    other = settings.port + 1 if settings.port < LAST_PORT else 0
+    command = f"trimtab up{' --demo' if settings.demo else ''} --port {other}"
+    return f"; another daemon may be running. On another port: {command}"
 
 
 def serve(app: FastAPI, listeners: list[socket.socket]) -> None:
