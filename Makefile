@@ -123,16 +123,21 @@ build: .build/packages-run .build/venv ## compile the server and the load genera
 tune: setup ## the main job in the terminal: tune the server on the quick preset
 	@$(BIN)/trimtab tune --preset quick
 
-up: setup .build/webui ## build the web UI, start the daemon with it on http://127.0.0.1:8080
+up: setup .build/webui .build/docs-site/index.html ## build the web UI and the documentation, start the daemon with it on http://127.0.0.1:8080
 	@$(BIN)/trimtab up
 
-demo: .build/venv .build/webui ## look round: the daemon with its web UI on simulated measurements, in var-demo/
+demo: .build/venv .build/webui .build/docs-site/index.html ## look round: the daemon with its web UI on simulated measurements, in var-demo/
 	@$(BIN)/trimtab up --demo
 
 # The generator of the site, which nothing else needs.
 .build/docs-tools: requirements-docs.lock .build/venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
+
+# Made anew when a page has changed; its reference of commands is that of the code at that time.
+.build/docs-site/index.html: .build/docs-tools zensical.toml $(shell find docs -type f -not -path 'docs/reference/*')
+	@echo "building the documentation"
+	@package/site $(BIN)/python >.build/docs.log 2>&1 || { cat .build/docs.log >&2; exit 1; }
 
 docs: .build/docs-tools ## build the documentation as a site, which the daemon serves at /docs; fails at a broken link
 	@package/site $(BIN)/python
