@@ -104,10 +104,11 @@ def test_layout_says_why():
     """How many cores, what is assumed, and where they are."""
     assert divide_cpus((0,), ONE).reason == "there is a single CPU, so that server and generator share it"
     assert "hardware threads, which share its time" in divide_cpus((0, 1), THREADS_OF_ONE).reason
+    assert divide_cpus((2, 5), ()).reason == "the generator has 1 of 2 cores"
     reason = divide_cpus(numbers(TWO_SOCKETS), TWO_SOCKETS).reason
     assert reason == (
-        "the generator has 16 of 32 cores: until it has been measured, Trimtab assumes that it needs as much "
-        "CPU time for a request as the server; the hardware threads of a core stay together; "
+        "the generator has 16 of 32 cores until the calibration has shown how many it needs; "
+        "the hardware threads of a core stay together; "
         "the server's are in NUMA node 0, the generator's in 1"
     )
 

@@ -133,6 +133,15 @@ def test_outcome_tells_what_stood_in_the_place_of_a_key_in_the_check():
     assert told == f"accepted by its server's own check. {IN_THE_CHECK}key /a: a made one"
 
 
+def test_script_is_told_to_be_readable_and_not_to_be_accepted_by_a_server():
+    """Only a shell has looked at it."""
+    export = SimpleNamespace(
+        format="affinity", check_ok=True, check_command="sh -n /x/affinity.sh", check_output=""
+    )
+    told = verdict(export, SimpleNamespace(outcome=None, target="nginx"))
+    assert told == "a script that the shell can read (`sh -n`)"
+
+
 @pytest.mark.parametrize(
     "kind", [KeyKind(bits=3072), KeyKind("EC", curve="secp384r1"), KeyKind("ED25519")], ids=str
 )

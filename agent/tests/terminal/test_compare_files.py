@@ -51,6 +51,7 @@ def test_file_that_admits_hardly_anybody_loses_and_the_run_is_shown(simulated, c
         assert told in output
     for row in ("capacity, requests/s", "p99", "CPU ms per 1,000 requests", "more than the old file"):
         assert row in output
+    assert "follows, or keeps up with: it answers at least 95 % of the requests" in " ".join(output.split())
     assert "confirming" in output
     assert "ETA" in output
     shown = json.loads(command("show", "1", "--json")[1])

@@ -26,6 +26,7 @@ from trimtab_agent.host.topology import Cpu, read_cpus
 ASSUMED_SHARE = 1 / 2
 # Configurations better than the calibrated one cost the server less a request, and the generator the same.
 HEADROOM = 1.2
+FEWEST_TO_DIVIDE = 2  # cores: each of both has one then, whatever they need
 _SINGLE = "there is a single CPU, so that server and generator share it"
 
 Core = tuple[int, ...]
@@ -99,10 +100,9 @@ def divide_cpus(usable: Collection[int], topology: Sequence[Cpu], limit: str = "
     if len(cores) == 1:
         return _within_one_core(cores[0], limit)
     count = _generator_cores(len(cores), ASSUMED_SHARE)
-    taken = (
-        f"the generator has {count} of {len(cores)} cores: until it has been measured, Trimtab assumes that "
-        "it needs as much CPU time for a request as the server"
-    )
+    taken = f"the generator has {count} of {len(cores)} cores"
+    if len(cores) > FEWEST_TO_DIVIDE:
+        taken += " until the calibration has shown how many it needs"
     return _divided(cores, topology, count, f"{limit}; {taken}" if limit else taken)
 
 

@@ -38,6 +38,8 @@ from trimtab_agent.station.server.checking import IN_THE_CHECK, NOT_CHECKED, che
 
 LISTEN = "127.0.0.1:8000"
 UPSTREAM = "127.0.0.1:9000"
+SHELL_CHECK = "sh -n"
+"""How the check of a script begins: the shell reads it and runs nothing."""
 
 
 class NothingToExport(TrimtabError):
@@ -162,7 +164,12 @@ def run_knobs(run: records.Run) -> set[str]:
 def verdict(export: records.Export, run: records.Run) -> str:
     """What became of the check, and of driving the file of the measured server, in words."""
     if export.check_ok:
-        accepted = "accepted by its server's own check" if export.check_command else "written"
+        if not export.check_command:
+            accepted = "written"
+        elif export.check_command.startswith(f"{SHELL_CHECK} "):
+            accepted = f"a script that the shell can read (`{SHELL_CHECK}`)"
+        else:
+            accepted = "accepted by its server's own check"
         said = (line for line in export.check_output.splitlines() if line.startswith(IN_THE_CHECK))
         accepted = ". ".join((accepted, *said))
         if run.outcome is None or export.format != TARGETS[run.target].program:

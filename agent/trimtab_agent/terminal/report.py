@@ -11,6 +11,7 @@ from rich.text import Text
 from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
+from trimtab_trials.measurement import FOLLOWS
 from trimtab_trials.trial import Trial
 from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.setting_effects import effect_sentences
@@ -25,6 +26,10 @@ from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, best_score, compared
 from trimtab_agent.results.rows import Row, front_rows, legend, objectives_label, table_rows
 
+CAPACITY = (
+    "capacity: the highest rate that a configuration follows, or keeps up with: it answers at least "
+    f"{100 * FOLLOWS:.0f} % of the requests, and no rule is broken"
+)
 SHORT_NAME = 24  # in a list, where the gain is to stand in the same line
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
@@ -133,6 +138,7 @@ def print_people(console: Console, outcome: Outcome) -> None:
         for which, path in (("old", outcome.files.old), ("new", outcome.files.new)):
             console.print(f"The {which} file: {path}", markup=False, soft_wrap=True)
     console.print(columns)
+    console.print(CAPACITY)
 
 
 def _factorial_table(found: Factorial) -> Table:

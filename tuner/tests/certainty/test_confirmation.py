@@ -218,7 +218,8 @@ def test_default_that_never_verifies_loses_without_a_percentage():
     assert workers(4) == outcome.recommended
     assert outcome.gain is None
     assert outcome.sentence.startswith(
-        "workers=4 passed verification in 3 of 4 blocks and the default in none"
+        "Over all rates of the ladder workers=4 kept every rule of the verification in 3 of 4 blocks. "
+        "The default did in none, so their scores are not compared."
     )
 
 

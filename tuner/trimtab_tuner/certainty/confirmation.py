@@ -275,8 +275,8 @@ def _announced(
         sentence = f"In score {name} gains {chosen.gain.told(at_least=chosen.at_least)}."
     else:
         sentence = (
-            f"{name} passed verification in {passed} of {counted(blocks, 'block')} "
-            "and the default in none, so its score cannot be compared with the default's."
+            f"Over all rates of the ladder {name} kept every rule of the verification in {passed} of "
+            f"{counted(blocks, 'block')}. The default did in none, so their scores are not compared."
         )
     if passed < default_blocks:
         sentence += (

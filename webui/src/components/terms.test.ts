@@ -29,6 +29,7 @@ it.each([
   ['Latency p99.9 at 20 requests/s', ['Latency', 'p99.9']],
   ['p99', ['p99']],
   ['Goodput at capacity.', ['Goodput', 'capacity']],
+  ['What a server follows it keeps up with.', ['follows']],
   ['Blocks read in and written out.', []],
   ['my-p99ish and thelatency', []],
   ['', []],

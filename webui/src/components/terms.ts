@@ -52,8 +52,8 @@ const ENTRIES = [
   {
     word: 'Capacity',
     meaning:
-      'The highest rate that a configuration follows while all rules and constraints hold, found by raising the load until it does not.',
-    forms: ['capacity'],
+      'The highest rate that a configuration follows, or keeps up with: it answers at least 95 % of the requests, and all rules and constraints hold. Found by raising the load until it does not.',
+    forms: ['capacity', 'follows', 'keeps up', 'kept up'],
   },
   {
     word: 'Confirmation',
@@ -277,7 +277,7 @@ const ENTRIES = [
     word: 'Verdict',
     meaning:
       'What became of a trial: verified, or why it does not count. A trial is verified if all clients were served fairly and every constraint held.',
-    forms: ['verified', 'verdict'],
+    forms: ['verified', 'verdict', 'verification'],
   },
   {
     word: 'Workload',
