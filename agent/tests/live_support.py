@@ -154,6 +154,7 @@ class Tune:
             "TRIMTAB_LOAD_PATH": str(settings.load_path),
             "PYTHONUNBUFFERED": "1",
         }
+        environment.pop("COLUMNS", None)  # tests side by side have one, which would wrap what goes into a pipe
         self.lines: list[str] = []
         if loaded:
             self.process = loaded.start(arguments, environment)
