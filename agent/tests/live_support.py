@@ -154,7 +154,8 @@ class Tune:
             "TRIMTAB_LOAD_PATH": str(settings.load_path),
             "PYTHONUNBUFFERED": "1",
         }
-        environment.pop("COLUMNS", None)  # tests side by side have one, which would wrap what goes into a pipe
+        # Tests side by side have one, which would wrap what goes into a pipe.
+        environment.pop("COLUMNS", None)
         self.lines: list[str] = []
         if loaded:
             self.process = loaded.start(arguments, environment)
