@@ -1,4 +1,4 @@
-import { screen } from '@testing-library/react';
+import { cleanup, screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import { figureNamed } from '../../test/figures';
 import { measurement, outcome, performance, run, trial } from '../../test/records';
@@ -87,4 +87,22 @@ it('draws no curve of what is offered where all of it is far above the replies',
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(/replies at most 500\srequests\/s; follows/);
   expect(screen.queryByText('all that is offered')).toBeNull();
+});
+
+it('never says of a run that has ended that nothing has been measured yet', async () => {
+  const limited = climb.measurements.map((one) => ({ ...one, generator_limited: true }));
+  await renderInApp(
+    <CapacityPanel run={measured} trials={[{ ...climb, measurements: limited }]} underWay={null} />,
+  );
+  expect(screen.getByText('The load generator could offer none of the rates.')).toBeVisible();
+  cleanup();
+  await renderInApp(<CapacityPanel run={measured} trials={[]} underWay={null} />);
+  expect(screen.getByText('Nothing was measured.')).toBeVisible();
+  expect(screen.queryByText(/measured yet/)).toBeNull();
+});
+
+it('draws what is recorded where the live stream has no rate of it', async () => {
+  const underWay = { run_id: 7, trial: 1, measurements: [] };
+  await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={underWay} />);
+  expect(screen.queryByText(/Nothing/)).toBeNull();
 });

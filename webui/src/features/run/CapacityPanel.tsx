@@ -26,7 +26,8 @@ interface CapacityPanelProps {
 
 export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
   const trial = trials.findLast(({ measurements }) => measurements.length > 0);
-  const climb = climbOf((underWay ?? trial)?.measurements ?? []);
+  const driven = underWay?.measurements.length ? underWay.measurements : (trial?.measurements ?? []);
+  const climb = climbOf(driven);
   const capacity = run.outcome?.capacity;
   const followed = capacity?.capacity_rps?.mean;
   const marks =
@@ -56,7 +57,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
       )}
       {words && <p className={classes.inWords}>{words}</p>}
       {climb.length === 0 ? (
-        <Message title="Nothing has been measured yet.">The curves begin with the first rate.</Message>
+        <NoCurve running={run.state === 'running'} driven={driven.length > 0} />
       ) : (
         <div className={classes.halves}>
           <div>
@@ -105,5 +106,21 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
         </p>
       )}
     </Panel>
+  );
+}
+
+/** Why there is no climb to draw. */
+function NoCurve({ running, driven }: { running: boolean; driven: boolean }) {
+  if (driven) {
+    return (
+      <Message title="The load generator could offer none of the rates.">
+        Such a rate says nothing of the server. Give the generator more CPUs, or a lighter workload.
+      </Message>
+    );
+  }
+  return running ? (
+    <Message title="Nothing has been measured yet.">The curves begin with the first rate.</Message>
+  ) : (
+    <Message title="Nothing was measured.">The run ended before its first rate.</Message>
   );
 }
