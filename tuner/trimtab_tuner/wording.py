@@ -45,13 +45,15 @@ def in_change(share: float) -> str:
     """A gain or a loss with its sign, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`.
 
     Of a fall that leaves less than half a percent, what is left has two digits: `-99.73 %`, and not `-100 %`.
+    Zero has no sign.
     """
     percent = 100 * share
     left = 100 + percent
     decimals = 1 if float(f"{abs(percent):.1f}") < 10 else 0
     if 0 < left < 0.5:
         decimals = min(DECIMALS, 1 - math.floor(math.log10(left)))
-    return f"{percent:+,.{decimals}f} %"
+    text = f"{percent:+,.{decimals}f} %"
+    return text if round(percent, decimals) else text[1:]
 
 
 def in_confidence(share: float) -> str:

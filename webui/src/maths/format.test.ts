@@ -92,7 +92,8 @@ it.each([
   [0.0996, '+10\u00a0%'],
   [0.0994, '+9.9\u00a0%'],
   [-0.05, '-5.0\u00a0%'],
-  [0.0001, '+0.0\u00a0%'],
+  [0.0001, '0.0\u00a0%'],
+  [-0.0001, '0.0\u00a0%'],
 ])('a gain of %s is written %s', (value, text) => {
   expect(formatGain(value)).toBe(text);
 });

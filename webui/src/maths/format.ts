@@ -134,7 +134,7 @@ export function formatDuration(seconds: number | null | undefined): string {
 
 /**
  * A gain or a loss (0.0123) as a signed percentage, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`. Of a fall
- * that leaves less than half a percent, what is left has two digits: `-99.73 %`, and not `-100 %`.
+ * that leaves less than half a percent, what is left has two digits: `-99.73 %`, and not `-100 %`. Zero has no sign.
  */
 export function formatGain(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
@@ -143,6 +143,7 @@ export function formatGain(share: number | null | undefined): string {
   let decimals = Number(Math.abs(percent).toFixed(1)) < 10 ? 1 : 0;
   if (left > 0 && left < 0.5) decimals = Math.min(DECIMALS, 1 - Math.floor(Math.log10(left)));
   const text = group(percent.toFixed(decimals));
+  if (Number(percent.toFixed(decimals)) === 0) return `${text.replace('-', '')}\u00a0%`;
   return `${percent < 0 ? text : `+${text}`}\u00a0%`;
 }
 

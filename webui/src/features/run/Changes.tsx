@@ -30,6 +30,9 @@ export function Changes({ own, standard }: ChangesProps) {
 
 const NONE = 'none of the rates driven';
 
+/** With fewer blocks there is no interval. */
+const FEWEST_BLOCKS = 2;
+
 function Change({ told, own, standard }: ChangesProps & { told: Told }) {
   const [before, after] = [told.figure(standard), told.figure(own)];
   if (!before && !after && !told.bounded) return null;
@@ -61,7 +64,15 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
           {told.bounded && own.capacity_gain ? (
             <GainText gain={own.capacity_gain} atLeast={own.at_least ?? false} />
           ) : (
-            before && after && <Difference before={before} after={after} grown={told.grown} />
+            before &&
+            after && (
+              <Difference
+                before={before}
+                after={after}
+                told={told}
+                blocks={Math.min(own.blocks ?? 0, standard.blocks ?? 0)}
+              />
+            )
           )}
         </span>
         <span className={classes.bars}>
@@ -84,25 +95,22 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
 interface DifferenceProps {
   before: Interval;
   after: Interval;
-  grown: string | undefined;
+  told: Told;
+  /** How many repeats the means are of; the fewer of both. */
+  blocks: number;
 }
 
 /** Whether both ends of its interval are known. */
 const isBounded = ({ low, high }: Interval): boolean => low != null && high != null;
 
 /** How much of two means, whether it may be chance as far as their intervals tell, and if not, whether it is a cost. */
-function Difference({ before, after, grown }: DifferenceProps) {
+function Difference({ before, after, told: { grown, format }, blocks }: DifferenceProps) {
+  if (format(before.mean) === format(after.mean)) return <strong>no change</strong>;
   const chance = overlap(before, after);
   return (
     <>
       <strong>{formatGain(gainOver(after.mean, before.mean))}</strong>
-      {chance && (
-        <span className={classes.note}>
-          {[before, after].every(isBounded)
-            ? 'the intervals overlap: could be chance'
-            : 'too few repeats to tell it from chance'}
-        </span>
-      )}
+      {chance && <span className={classes.note}>{whyChance([before, after], blocks)}</span>}
       {!chance && grown && after.mean > before.mean && (
         <span className={classes.grown}>
           <IconArrowUpRight size={14} aria-hidden />
@@ -111,4 +119,13 @@ function Difference({ before, after, grown }: DifferenceProps) {
       )}
     </>
   );
+}
+
+/** Why the difference of two means is not told from chance. */
+function whyChance(figures: readonly Interval[], blocks: number): string {
+  if (figures.every(isBounded)) return 'the intervals overlap: could be chance';
+  if (blocks < FEWEST_BLOCKS) return 'too few repeats to tell it from chance';
+  return figures.some(({ low, high }) => low == null && high == null)
+    ? 'the repeats differ too much to tell it from chance'
+    : 'one is only known to be at least so much: could be chance';
 }

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { cleanup, screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { RankedConfiguration } from '../../api/generated';
 import { figureNamed } from '../../test/figures';
@@ -33,7 +33,7 @@ it('tells each main figure before and after, with both intervals', async () => {
     /before5,000 requests\/s to 5,400 requests\/safter9,000 requests\/s to 9,400 requests\/s$/,
   );
   expect(figureNamed('Latency p99 at 5,000 requests/s')).toHaveTextContent(
-    /before 3\.10 ms→after 3\.10 ms\+0\.0 %/,
+    /before 3\.10 ms→after 3\.10 msno change/,
   );
   expect(figureNamed('CPU per 1,000 requests at 5,000 requests/s')).toHaveTextContent('after 120 ms');
   expect(figureNamed('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
@@ -90,7 +90,10 @@ it('tells the gain in score once', async () => {
 it('says that a difference may be chance only where the intervals overlap', async () => {
   const ended = outcome();
   const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
-  const faster = performance(9200, { p99_us: { mean: 1000, low: 900, high: 1100 } });
+  const faster = performance(9200, {
+    p99_us: { mean: 1000, low: 900, high: 1100 },
+    memory_bytes: { mean: 48.5e6, low: 47e6, high: 50e6 },
+  });
   const ranking = [{ ...first, performance: faster }, second];
   await renderInApp(
     <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
@@ -98,6 +101,34 @@ it('says that a difference may be chance only where the intervals overlap', asyn
   expect(figureNamed(/^Latency p99/)).toHaveTextContent('-68 %');
   expect(figureNamed(/^Latency p99/)).not.toHaveTextContent('could be chance');
   expect(figureNamed(/^Memory/)).toHaveTextContent('could be chance');
+});
+
+it('says rightly why a difference is not told from chance, and nothing where nothing changed', async () => {
+  const ended = outcome();
+  const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
+  const cpu = { cpu_s_per_1000_requests: { mean: 0.05, low: 0.04, high: 0.06 } };
+  const shown = async (blocks: number) => {
+    const ranking = [
+      {
+        ...first,
+        performance: performance(9200, { ...cpu, blocks, p99_us: { mean: 1000, low: 900, high: 1100 } }),
+      },
+      {
+        ...second,
+        performance: performance(5200, { ...cpu, blocks, p99_us: { mean: 90_000, low: null, high: null } }),
+      },
+    ];
+    await renderInApp(
+      <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
+    );
+  };
+  await shown(5);
+  expect(figureNamed(/^Latency p99/)).toHaveTextContent('the repeats differ too much to tell it from chance');
+  expect(figureNamed(/^CPU/)).toHaveTextContent('no change');
+  expect(figureNamed(/^CPU/)).not.toHaveTextContent('chance');
+  cleanup();
+  await shown(1);
+  expect(figureNamed(/^Latency p99/)).toHaveTextContent('too few repeats to tell it from chance');
 });
 
 it('has every figure of every finalist in a table, the recommended one on top', async () => {

@@ -8,6 +8,7 @@ it('marks the recommended configuration and puts it on top, also above a better 
   const ended = outcome({ remark_on_ranks: 'Rank and gain are two tests.' });
   const ranking = ended.ranking.toReversed();
   await renderInApp(<RanksPanel run={run()} outcome={{ ...ended, ranking }} />);
+  expect(screen.getByRole('columnheader', { name: /Gain in score/ })).toBeVisible(); // the outcome has that in capacity
   const [, first, second] = within(screen.getByRole('table')).getAllByRole('row');
   expect(first).toHaveTextContent(/workers=4.* recommended/);
   expect(first).toHaveTextContent('3 of 4');

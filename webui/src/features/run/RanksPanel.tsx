@@ -34,7 +34,7 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
             <Table.Th>Configuration</Table.Th>
             <Table.Th data-right>Mean score</Table.Th>
             <Table.Th data-right>
-              <WithTerms text="Gain over default" />
+              <WithTerms text="Gain in score" />
             </Table.Th>
             <Table.Th data-right>Repeats verified</Table.Th>
           </Table.Tr>
@@ -55,7 +55,7 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
               <Table.Td data-right data-name="Mean score">
                 {formatMbps(row.mean_score_mbps)}
               </Table.Td>
-              <Table.Td data-right data-name="Gain over default">
+              <Table.Td data-right data-name="Gain in score">
                 <GainText gain={row.gain} />
               </Table.Td>
               <Table.Td data-right data-name="Repeats verified">
