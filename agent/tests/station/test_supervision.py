@@ -217,6 +217,16 @@ def test_program_that_is_not_there_is_named(tmp_path):
         assert str(tmp_path / "none") in child.death_sentence()
 
 
+def test_child_that_runs_and_does_not_answer_is_told_with_what_its_log_says(tmp_path):
+    """It is not said to have ended, and where its log is empty the sentence ends."""
+    log = tmp_path / "log"
+    with Child(["sleep", "60"], cpus=CPUS, log=log) as child:
+        silent = "sleep had not ended, but did not answer on its status page within 10 s"
+        assert child.silence_sentence("its status page", 10.0) == silent
+        log.write_text("no such module\n")
+        assert child.silence_sentence("its status page", 10.0) == f"{silent}: no such module"
+
+
 def test_cpus_that_are_not_ours_are_named(tmp_path):
     """Not only `Invalid argument`."""
     with pytest.raises(HostError, match="cannot run sleep on the CPUs 4000: Invalid argument; this process"):

@@ -166,8 +166,16 @@ class Child:
             how = f"was killed by {signal.Signals(-code).name}"
         else:
             how = f"ended with exit code {code}"
+        return f"{self.name} (process {self.pid}) {how}" + self._said()
+
+    def silence_sentence(self, where: str, limit_s: float) -> str:
+        """That it runs and yet did not answer, with the last line of its log, if there is one."""
+        silent = f"{self.name} had not ended, but did not answer on {where} within {limit_s:.0f} s"
+        return silent + self._said()
+
+    def _said(self) -> str:
         last = last_line(self.log)
-        return f"{self.name} (process {self.pid}) {how}" + (f": {last}" if last else "")
+        return f": {last}" if last else ""
 
 
 def last_line(path: Path, about: str = "") -> str:

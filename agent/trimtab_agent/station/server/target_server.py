@@ -36,7 +36,7 @@ from trimtab_agent.os_settings.access import SettingRefused
 from trimtab_agent.station import short_directory
 from trimtab_agent.station.data_directory import copy_of
 from trimtab_agent.station.leftovers import Leftovers
-from trimtab_agent.station.processes.children import Child, borrowed_cpus, last_line
+from trimtab_agent.station.processes.children import Child, borrowed_cpus
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.own_copies import with_readable
@@ -370,10 +370,7 @@ class TargetServer:
                 self.child.wait(0)
                 raise ServerFailed(self.child.death_sentence())
         where = "its stats socket" if self._status is None else self._status.what
-        raise ServerFailed(
-            f"{self.child.name} did not answer on {where} within {START_LIMIT_S:.0f} s: "
-            f"{last_line(self.child.log)}"
-        )
+        raise ServerFailed(self.child.silence_sentence(where, START_LIMIT_S))
 
     def _not_in_force(self) -> tuple[str, ...]:
         """What is otherwise than the file says. A worker that has just begun still has its parent's limit."""

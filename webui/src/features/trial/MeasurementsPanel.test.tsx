@@ -19,7 +19,7 @@ async function verificationOf(held: readonly boolean[], change: Partial<TrialDet
     />,
   );
   const [, ...rows] = screen.getAllByRole('row');
-  return rows.map((row) => row.querySelector('td:nth-child(11)')?.textContent);
+  return rows.map((row) => row.querySelector('td:nth-child(12)')?.textContent);
 }
 
 it('the broken rules of a rate that was driven twice stand at the attempt that broke them', async () => {
@@ -28,4 +28,27 @@ it('the broken rules of a rate that was driven twice stand at the attempt that b
 
 it('where no rule of the verification is broken and yet something did not hold, a constraint was', async () => {
   expect(await verificationOf([false], { violations: [] })).toEqual(['a constraint broken']);
+});
+
+it('requests that were never sent are told, so that those of a rate add up', async () => {
+  const trial = trialDetail();
+  const [first] = trial.measurements as [Measurement];
+  const requests = {
+    ...first.requests,
+    offered: 200,
+    replied: 99,
+    timed_out_before_read: 1,
+    abandoned: 80,
+    dropped: 20,
+  };
+  await renderInApp(
+    <MeasurementsPanel
+      rungs={rungsOf('open')}
+      trial={{ ...trial, measurements: [{ ...first, requests }] }}
+      selected={1}
+      onSelect={() => undefined}
+    />,
+  );
+  expect(screen.getByRole('columnheader', { name: 'Never sent' })).toBeVisible();
+  expect(screen.getByRole('cell', { name: /^100 \(50/ })).toBeVisible();
 });

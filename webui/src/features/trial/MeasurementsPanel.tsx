@@ -37,6 +37,9 @@ export function MeasurementsPanel({ rungs, trial, selected, onSelect }: Measurem
               Timed out after read
             </Table.Th>
             <Table.Th ta="right">Failed</Table.Th>
+            <Table.Th ta="right" className={classes.long}>
+              Never sent
+            </Table.Th>
             <Table.Th ta="right">p50</Table.Th>
             <Table.Th ta="right">p90</Table.Th>
             <Table.Th ta="right">p99</Table.Th>
@@ -64,6 +67,7 @@ export function MeasurementsPanel({ rungs, trial, selected, onSelect }: Measurem
                 {withShare(measurement.requests.timed_out_after_read, measurement)}
               </Table.Td>
               <Table.Td ta="right">{formatCount(measurement.requests.failed)}</Table.Td>
+              <Table.Td ta="right">{withShare(neverSent(measurement), measurement)}</Table.Td>
               <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p50_us)}</Table.Td>
               <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p90_us)}</Table.Td>
               <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p99_us)}</Table.Td>
@@ -87,6 +91,9 @@ export function MeasurementsPanel({ rungs, trial, selected, onSelect }: Measurem
     </Panel>
   );
 }
+
+/** Requests whose session had ended before them, and those that the generator itself dropped. */
+const neverSent = ({ requests: { abandoned, dropped } }: Measurement): number => abandoned + dropped;
 
 function withShare(count: number, { requests }: Measurement): string {
   return count === 0

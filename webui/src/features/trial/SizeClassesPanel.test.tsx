@@ -23,3 +23,24 @@ it('shows the sizes with timeouts, and folds those without', async () => {
     screen.getByText('2 sizes of which nothing timed out or failed').closest('details'),
   ).not.toHaveAttribute('open');
 });
+
+it('shows every outcome of a request, so that they add up to what was asked', async () => {
+  const trial = trialDetail();
+  const [measurement] = trial.measurements;
+  if (measurement === undefined) throw new Error('the trial has no measurement');
+  measurement.size_classes = [
+    {
+      size_bytes: 102,
+      asked: 376,
+      replied: 34,
+      timed_out_before_read: 31,
+      timed_out_after_read: 15,
+      failed: 6,
+      abandoned: 290,
+    },
+  ];
+  await renderInApp(<SizeClassesPanel rungs={rungsOf('open')} trial={trial} measurement={measurement} />);
+  const cells = screen.getAllByRole('cell').map(({ textContent }) => textContent);
+  expect(cells.slice(1, 7)).toEqual(['376', '34', '31', '15', '6', '290']);
+  expect(screen.getByRole('columnheader', { name: 'Never sent' })).toBeVisible();
+});

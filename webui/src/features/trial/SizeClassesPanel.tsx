@@ -39,7 +39,8 @@ export function SizeClassesPanel({ rungs, trial, measurement }: SizeClassesPanel
         </details>
       )}
       <p className={classes.caption}>
-        All sizes together: {formatPercent(all, 2)} timed out after they were read; the limit is{' '}
+        Asked is the sum of the five columns after it. A request is never sent where its session had ended
+        before it. All sizes together: {formatPercent(all, 2)} timed out after they were read; the limit is{' '}
         {formatPercent(allLimit, 0)}. With few requests of a size a rule counts as broken only when chance
         would rarely cause so many timeouts.
       </p>
@@ -68,6 +69,8 @@ function SizesTable({ label, rows, limit }: SizesTableProps) {
           <Table.Th ta="right">Replied</Table.Th>
           <Table.Th ta="right">Before read</Table.Th>
           <Table.Th ta="right">After read</Table.Th>
+          <Table.Th ta="right">Failed</Table.Th>
+          <Table.Th ta="right">Never sent</Table.Th>
           <Table.Th>Share timed out</Table.Th>
           <Table.Th>Rules</Table.Th>
         </Table.Tr>
@@ -80,6 +83,8 @@ function SizesTable({ label, rows, limit }: SizesTableProps) {
             <Table.Td ta="right">{formatCount(counts.replied)}</Table.Td>
             <Table.Td ta="right">{formatCount(counts.timed_out_before_read)}</Table.Td>
             <Table.Td ta="right">{formatCount(counts.timed_out_after_read)}</Table.Td>
+            <Table.Td ta="right">{formatCount(counts.failed)}</Table.Td>
+            <Table.Td ta="right">{formatCount(counts.abandoned)}</Table.Td>
             <Table.Td>
               <span className={broken.length > 0 ? classes.violated : undefined}>
                 {formatPercent(share, 2)}
