@@ -4,6 +4,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+DEMO_SAID = "Demo: simulated measurements"
+"""What every page, report and exported file of a demo says, where it names the host."""
 DEMO_TEXT = "Every measurement in this folder is simulated.\n"
 """What the mark of a demo says."""
 

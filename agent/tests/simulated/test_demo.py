@@ -192,6 +192,16 @@ def test_run_of_a_demo_is_shown_as_simulated(finished, command):
     assert [form for form, there in said.items() if not there] == []
 
 
+def test_report_of_a_demo_says_so_in_its_heading_and_before_its_outcome(finished, command):
+    """And which of its times is that of the run."""
+    report = command("show", "1", "--html")[1]
+    assert "(simulated)</h1>" in report
+    said = report.index(f"<p>{SAID}. No server was started, and nothing was measured.</p>")
+    assert said < report.index("<h2>Outcome</h2>")
+    assert "whose own times add up to" in report
+    assert "; the run took " in report
+
+
 def test_every_line_of_a_table_says_that_it_is_simulated(finished, command):
     """Lines are copied from one table into another."""
     for table in ("trials", "measurements"):

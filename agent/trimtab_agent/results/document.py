@@ -28,6 +28,7 @@ from trimtab_tuner.workloads.parameters import (
     workload_label,
 )
 
+from trimtab_agent.paths import DEMO_SAID
 from trimtab_agent.results.naming import title_of
 from trimtab_agent.results.outcome import Outcome, compared
 from trimtab_agent.results.rows import Row, front_rows, legend, objectives_label, star, table_rows
@@ -74,7 +75,8 @@ Block = Heading | Paragraph | Listing | Rows
 def document_title(run: records.Run) -> str:
     """What the document is on: the run by number and name, what was tuned, under what."""
     what = f"{run.target} under {workload_label(run.workload, run.workload_parameters)}"
-    return f"{title_of(run.id, run.name)}: {what}"
+    simulated = " (simulated)" if run.host == DEMO_SAID else ""
+    return f"{title_of(run.id, run.name)}: {what}{simulated}"
 
 
 def document_of(repository: Repository, run_id: int, analysis: Analysis) -> Iterator[Block]:
@@ -84,6 +86,8 @@ def document_of(repository: Repository, run_id: int, analysis: Analysis) -> Iter
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     clients = clients_of(run.workload_parameters)
+    if run.host == DEMO_SAID:
+        yield Paragraph(f"{DEMO_SAID}. No server was started, and nothing was measured.")
     if outcome is not None:
         yield from _outcome(space, outcome)
     yield from _diagnosis(analysis, clients)
@@ -199,8 +203,8 @@ def _facts(
     host = repository.host(run.host_id)
     cpus = counted(host.cpus, "CPU")
     measured_s = sum(trial.duration_s for trial in trials)
-    whole_minutes = round(measured_s / 60)
-    took = counted(whole_minutes, "minute") if whole_minutes else counted(round(measured_s), "second")
+    whole = "" if run.finished_at is None else _time((run.finished_at - run.started_at).total_seconds())
+    took = f"; the run took {whole} and" if whole else "; the run"
     return [
         ("host", f"{host.cpu_model}, {cpus}, {host.memory_bytes / 2**30:.1f} GiB, {host.kernel}"),
         ("layout", "; ".join(run.layout[part] for part in ("sentence", "reason") if run.layout.get(part))),
@@ -209,9 +213,15 @@ def _facts(
         ("strategy", f"{strategy_label(run.strategy)}, seed {run.seed}"),
         ("ladder", clients_of(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
         ("started", f"{run.created_at:%Y-%m-%d %H:%M} UTC"),
-        ("trials", f"{len(trials)}, which took {took}; the run is {run.state}"),
+        ("trials", f"{len(trials)}, whose own times add up to {_time(measured_s)}{took} is {run.state}"),
         *([] if noise is None else [("noise", _noise(noise))]),
     ]
+
+
+def _time(seconds: float) -> str:
+    """In whole minutes; below one in seconds."""
+    minutes = round(seconds / 60)
+    return counted(minutes, "minute") if minutes else counted(round(seconds), "second")
 
 
 def _noise(known: Noise) -> str:

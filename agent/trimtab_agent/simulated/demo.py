@@ -11,10 +11,10 @@ from pathlib import Path
 from trimtab_trials.host import Host
 
 from trimtab_agent.errors import HostError
-from trimtab_agent.paths import DEMO_TEXT, VarPaths
+from trimtab_agent.paths import DEMO_SAID, DEMO_TEXT, VarPaths
 from trimtab_agent.simulated.scenario import Scenario, write_scenario
 
-SAID = "Demo: simulated measurements"
+SAID = DEMO_SAID
 """What every page, report and exported file says."""
 NO_SERVER_ASKED = f"{SAID}. No server is asked whether it accepts the file."
 NO_CHANGES = "a demo changes nothing on this machine; start Trimtab without --demo for that"

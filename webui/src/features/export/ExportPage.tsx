@@ -20,6 +20,7 @@ import { changedKnobs } from '../../maths/knobDiff';
 import { Diff } from './Diff';
 import { EvidencePanel } from './EvidencePanel';
 import classes from './ExportPage.module.css';
+import { NoExports } from './NoExports';
 import { OwnFilePanel } from './OwnFilePanel';
 import { StepsPanel } from './StepsPanel';
 
@@ -75,7 +76,7 @@ export function ExportPage() {
       <Loadable query={exports} what="The exports" height={420}>
         {(files) =>
           files.length === 0 ? (
-            <NoExports running={run.data?.state === 'running'} />
+            run.data && <NoExports run={run.data} />
           ) : (
             <>
               {files[0] && run.data && (
@@ -114,16 +115,6 @@ interface DifferencesProps {
   written: Configuration;
   /** How many workers that is per CPU; empty where the server had all CPUs. */
   workers: string;
-}
-
-function NoExports({ running }: { running: boolean }) {
-  return running ? (
-    <Message title="This run has no exports yet.">They are written when the confirmation is done.</Message>
-  ) : (
-    <Message title="This run has no exports.">
-      They are written at the end of a confirmation, which this run did not come to.
-    </Message>
-  );
 }
 
 function Differences({ base, best, written, workers }: DifferencesProps) {
