@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 from trimtab_agent.api.local import listen_locally
+from trimtab_agent.live import running
 from trimtab_agent.live.allowed import is_listed
 from trimtab_agent.live.listening import Listener
 from trimtab_agent.live.restoring import Process
@@ -30,8 +31,9 @@ SESSIONS = "/api/v1/live-tuning/sessions"
 
 
 @pytest.fixture
-def nginx(server_order):
-    """A server that runs."""
+def nginx(server_order, monkeypatch):
+    """A server that runs, as if somebody else had started it."""
+    monkeypatch.setattr(running, "is_measured", lambda _: False)
     with TargetServer(server_order("nginx", worker_processes=2), StopSignal()) as server:
         yield server
 

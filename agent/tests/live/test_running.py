@@ -77,6 +77,15 @@ def test_server_behind_its_starter_is_known_by_it(production):
     assert (found.obstacles, found.no_reload) == ((), "")
 
 
+def test_server_of_a_trial_is_not_one_of_production(server_order, production):
+    """It is known by the guard above it; what somebody else has started is listed."""
+    own = production("core")
+    with TargetServer(server_order("core"), StopSignal()) as server:
+        listed = {each.pid for each in running.production_servers()}
+        assert at_port(server.port)
+        assert (own.process.pid in listed, listed.isdisjoint(server.pids)) == (True, True)
+
+
 @pytest.mark.live
 def test_server_without_its_starter_cannot_be_reloaded(server_order):
     """A signal would end it."""

@@ -20,12 +20,14 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
 
 from trimtab_agent.live.listening import Listener, listeners_of, take
+from trimtab_agent.station.processes import guard
 
 # Names under which a program runs elsewhere than on Debian.
 OTHER_NAMES = {"httpd": "apache"}
 # How a server is told which file to use, where that is not -c. Apache's -c is a directive.
 FILE_OPTIONS = {"apache": ("-f",), "lighttpd": ("-f",), "h2o": ("-c", "--conf")}
 PROC = Path("/proc")
+GUARD = guard.__file__  # a word of its command line
 # Of the kernel's rules for looking into a process (ptrace(2)) and what containers leave out.
 WHO_MAY = "root may do that and its own user, in a container with the capability SYS_PTRACE"
 UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
@@ -75,6 +77,21 @@ def running_servers() -> tuple[RunningServer, ...]:
         for main in sorted(families, key=lambda each: each.pid)
     )
     return tuple(server for server in found if server is not None)
+
+
+def production_servers() -> tuple[RunningServer, ...]:
+    """Those of them that no Trimtab of this machine has started to measure them."""
+    return tuple(server for server in running_servers() if not is_measured(server.pid))
+
+
+def is_measured(pid: int) -> bool:
+    """Whether that process stands under the guard that a Trimtab puts over each server of its trials.
+
+    Of a process whose parents may not be looked at, that is not known: then it is not.
+    """
+    with suppress(psutil.Error):
+        return any(GUARD in each.cmdline() for each in psutil.Process(pid).parents())
+    return False
 
 
 def _starter_of(target: Target, parent: int) -> psutil.Process | None:

@@ -21,7 +21,7 @@ from trimtab_agent.api.local import is_local
 from trimtab_agent.errors import LiveRequestRefused
 from trimtab_agent.live.allowed import is_listed
 from trimtab_agent.live.describing import server_document
-from trimtab_agent.live.running import RunningServer, running_servers
+from trimtab_agent.live.running import RunningServer, production_servers
 from trimtab_agent.live.service import AttachSpec, is_alive, servers_that_answer_to
 
 router = APIRouter(prefix="/live-tuning", tags=["live tuning"])
@@ -35,7 +35,7 @@ def list_live_servers(context: ContextDep, request: Request) -> list[LiveServer]
     """The web servers that run here, what their files set, and what stands in the way; touches nothing."""
     return [
         LiveServer(**server_document(server), attachable=_is_attachable(server, context, request))
-        for server in running_servers()
+        for server in production_servers()
     ]
 
 

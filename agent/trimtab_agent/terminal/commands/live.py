@@ -26,7 +26,7 @@ from trimtab_agent.live.accept_limit import adapt_accept_limit
 from trimtab_agent.live.describing import server_document, values_of
 from trimtab_agent.live.replicas import adapt_replicas
 from trimtab_agent.live.restoring import put_back_left_behind
-from trimtab_agent.live.running import RunningServer, running_servers
+from trimtab_agent.live.running import RunningServer, production_servers
 from trimtab_agent.live.service import (
     AttachSpec,
     end_dead_sessions,
@@ -77,8 +77,8 @@ def servers(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the web servers that run here, or what is known of one; nothing is touched."""
-    found = running_servers() if which is None else servers_that_answer_to(which)
+    """List the web servers that run here (no trial's), or what is known of one; nothing is touched."""
+    found = production_servers() if which is None else servers_that_answer_to(which)
     if as_json:
         print_json([server_document(server) for server in found])
     elif which is not None:
