@@ -36,6 +36,8 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 
+os.environ.pop("COLUMNS", None)  # tests side by side have one, which would wrap what the command line prints
+
 SETTLED_AFTER_S = 300.0
 ONE_CPU = (min(os.sched_getaffinity(0)),)
 

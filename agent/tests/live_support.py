@@ -154,8 +154,6 @@ class Tune:
             "TRIMTAB_LOAD_PATH": str(settings.load_path),
             "PYTHONUNBUFFERED": "1",
         }
-        # Tests side by side have one, which would wrap what goes into a pipe.
-        environment.pop("COLUMNS", None)
         self.lines: list[str] = []
         if loaded:
             self.process = loaded.start(arguments, environment)

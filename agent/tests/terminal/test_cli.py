@@ -325,7 +325,7 @@ def test_run_is_shown_exported_and_deleted(simulated, trimtab_here, tmp_path, mo
     assert document["run"]["outcome"]["sentence"] in shown
     assert "(default)" in shown
     document_lines = trimtab_here("show", "1", "--markdown")[1].splitlines()
-    assert document_lines[0] == "# Run 1: core under specweb99"
+    assert document_lines[0] == "# Run 1: core under specweb99 (simulated)"
     (started_by,) = [line for line in document_lines if line.startswith("trimtab tune ")]
     assert {
         "--preset=quick",
