@@ -46,7 +46,10 @@ export async function expectTheExportedToBeWhatRan(
   if (measured !== undefined) exported.set('max_connections', measured);
   // Workers are for all CPUs of the machine; the comment says how many were measured.
   const flat = (text ?? '').replace(/\n#\s+/g, ' ');
-  const workers = /workers is \d+ in the exported files, [^:]+: (\d+) was measured/.exec(flat)?.[1];
+  const workers =
+    /workers (?:is \d+ in the exported files, [^:]+:|stays one per CPU, which is the default;) (\d+) was measured/.exec(
+      flat,
+    )?.[1];
   if (workers !== undefined) exported.set('workers', workers);
   expect(pick(exported)).toEqual(pick(settingsOf(ran.server_config)));
   const checked = exports.filter(({ check_ok, check_command }) => check_ok && check_command !== '');
