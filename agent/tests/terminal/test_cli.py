@@ -347,7 +347,8 @@ def test_run_is_shown_exported_and_deleted(simulated, trimtab_here, tmp_path, mo
     assert first.split(",")[3] == "calibration"
     assert trimtab_here("name", "1", "[red]before")[0] == 0
     assert "Run 1, [red]before" in trimtab_here("show", "1")[1]
-    assert "<h1>Run 1, [red]before: core under specweb99</h1>" in trimtab_here("show", "1", "--html")[1]
+    page = trimtab_here("show", "1", "--html")[1]
+    assert "<h1>Run 1, [red]before: core under specweb99 (simulated)</h1>" in page
     assert "[red]before" in trimtab_here("runs")[1]
     assert trimtab_here("archive", "1")[0] == 0
     assert json.loads(trimtab_here("runs", "--json")[1]) == []
