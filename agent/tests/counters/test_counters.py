@@ -207,6 +207,10 @@ def test_switches_and_moves_of_processes_are_told():
     assert (values["processes"], values["busy"], values["moved"]) == (2, 1, 1)
 
 
+def untold(_pid):
+    """The clock of a process that stands in files only."""
+
+
 def stat_of(*, own=(0, 0), children=(0, 0)):
     """/proc/PID/stat of a process that used these ticks, in user and kernel mode."""
     ticks = " ".join(map(str, (*own, *children)))
@@ -240,6 +244,45 @@ def test_worker_nobody_has_waited_for_makes_no_negative_time():
     assert (values["user"] * ticks, values["system"] * ticks) == (20.0, 0.0)
 
 
+def test_pool_whose_processes_each_use_less_than_a_tick_is_counted_whole():
+    """500 of them, 4 ms each: two seconds of work, of which the ticks know nothing but what mode it was in."""
+    stats = [stat_of(own=(3, 1)), stat_of()]
+    earlier = {pid: process.parse(stats[pid > 0], cpu_ns=0) for pid in range(500)}
+    later = {pid: process.parse(stats[pid > 0], cpu_ns=4_000_000) for pid in range(500)}
+    values = process.ProcessSource().values(earlier, later, 4.0)
+    assert (values["user"], values["system"]) == (37.5, 12.5)
+
+
+def test_clocks_of_a_pool_tell_what_its_ticks_round_away():
+    """The real /proc: 40 children that each work for 4 ms, which is no tick."""
+    go, done, end = os.pipe(), os.pipe(), os.pipe()
+    children = []
+    for _ in range(40):
+        if (child := os.fork()) == 0:
+            os.close(end[1])
+            os.read(go[0], 1)
+            until_s = time.thread_time() + 0.004
+            while time.thread_time() < until_s:
+                pass
+            os.write(done[1], b".")
+            os.read(end[0], 1)
+            os._exit(0)
+        children.append(child)
+    source = process.ProcessSource()
+    source.watch(tuple(children))
+    try:
+        earlier = source.read()
+        os.write(go[1], b"." * len(children))
+        seen = sum(len(os.read(done[0], 1)) for _ in children)
+        values = source.values(earlier, source.read(), 1.0)
+    finally:
+        os.close(end[1])
+        for child in children:
+            os.waitpid(child, 0)
+    assert seen == values["processes"] == len(children)
+    assert values["user"] + values["system"] >= 16.0
+
+
 def proc_of(directory, pss_kib, children=()):
     """A process's directory in a /proc of files."""
     pid = directory.name
@@ -255,7 +298,7 @@ def test_memory_is_the_proportional_share_of_all_processes_also_of_those_that_ca
     proc_of(tmp_path / "7", 100, children=(8, 9))
     proc_of(tmp_path / "8", 40)
     proc_of(tmp_path / "9", 2)
-    source = process.ProcessSource(tmp_path)
+    source = process.ProcessSource(tmp_path, cpu_ns=untold)
     source.watch((7, 8, 4711))
     assert source.memory_bytes() == 142 * 1024
     assert source.read().keys() == {7, 8, 9}
@@ -266,7 +309,7 @@ def test_memory_that_one_process_does_not_tell_is_missing_and_not_zero(tmp_path)
     proc_of(tmp_path / "7", 100, children=(8,))
     proc_of(tmp_path / "8", 40)
     (tmp_path / "8/smaps_rollup").unlink()
-    source = process.ProcessSource(tmp_path)
+    source = process.ProcessSource(tmp_path, cpu_ns=untold)
     source.watch((7,))
     assert source.memory_bytes() is None
     source.watch(())

@@ -243,7 +243,7 @@ def test_switches_of_a_process_are_missing_where_the_kernel_does_not_tell_them(k
     (directory / "7").mkdir()
     (directory / "7/stat").write_text(STAT[name])
     (directory / "7/status").write_text(STATUS[name])
-    source = process.ProcessSource(directory)
+    source = process.ProcessSource(directory, cpu_ns=lambda _pid: None)
     source.watch((7,))
     values = values_of(source)
     for later in ("waited_per_s", "preempted_per_s"):

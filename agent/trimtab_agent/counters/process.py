@@ -7,17 +7,24 @@ The memory of a server is its proportional set size: a page that n processes sha
 once in their sum. In resident memory it would count n times, which makes servers of many processes look
 larger than they are. The kernel walks all pages of a process to tell it (/proc/PID/smaps_rollup), so it is
 read when it is asked for and not once a second.
+
+The ticks of /proc/PID/stat are 10 ms long and rounded down. Of a pool of some hundred processes each uses less
+than that in a second, so that ticks tell of nothing and the work of the pool seems that of others. Each
+process has a clock of its CPU time, in nanoseconds; ticks tell what of it was in user and in kernel mode.
 """
 
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from trimtab_agent.counters.source import Values
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+NS_PER_S = 1_000_000_000
+SCHEDULED = 2  # the kernel's CPUCLOCK_SCHED (include/linux/posix-timers.h)
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BUSY_PERCENT = 1.0  # a master that only watches its workers uses less
 WRITTEN = re.compile(r"^write_bytes: (\d+)$", re.MULTILINE)
@@ -30,7 +37,8 @@ class ProcessReading:
 
     The ticks of children are those of all that have ended and that the process has waited for. `last_cpu` is
     where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
-    `written_bytes` are those of pages of files on disks that it has made dirty. None where that is not told.
+    `written_bytes` are those of pages of files on disks that it has made dirty; `cpu_ns` is the time on a CPU,
+    more exactly than in ticks. None where that is not told.
     """
 
     user_ticks: int
@@ -44,14 +52,34 @@ class ProcessReading:
     waited: int | None
     preempted: int | None
     written_bytes: int | None = None
+    cpu_ns: int | None = None
 
     @property
     def ticks(self) -> int:
         """Ticks on a CPU, in either mode."""
         return self.user_ticks + self.system_ticks
 
+    @property
+    def used_s(self) -> float:
+        """Seconds on a CPU, as exactly as they are told."""
+        return self.ticks / TICKS_PER_S if self.cpu_ns is None else self.cpu_ns / NS_PER_S
 
-def parse(stat: str, status: str = "", io: str = "") -> ProcessReading:
+    @property
+    def children_s(self) -> float:
+        """Seconds on a CPU of the children that have ended."""
+        return (self.children_user_ticks + self.children_system_ticks) / TICKS_PER_S
+
+
+def cpu_time_ns(pid: int) -> int:
+    """The CPU time of a process in nanoseconds, of all its threads, those included that have ended.
+
+    Anybody may read it (clock_getcpuclockid(3); Python only names the clocks of threads). Raises OSError when
+    the process is gone.
+    """
+    return time.clock_gettime_ns(~pid << 3 | SCHEDULED)
+
+
+def parse(stat: str, status: str = "", io: str = "", cpu_ns: int | None = None) -> ProcessReading:
     """The contents of /proc/PID/stat, status and io; the name may itself hold spaces and parentheses."""
     written = WRITTEN.search(io)
     columns = stat.rpartition(")")[2].split()  # from column 3, the state, on
@@ -68,6 +96,7 @@ def parse(stat: str, status: str = "", io: str = "") -> ProcessReading:
         waited=int(switches["voluntary"]) if "voluntary" in switches else None,
         preempted=int(switches["nonvoluntary"]) if "nonvoluntary" in switches else None,
         written_bytes=None if written is None else int(written[1]),
+        cpu_ns=cpu_ns,
     )
 
 
@@ -96,8 +125,11 @@ class ProcessSource:
 
     name = "server_processes"
 
-    def __init__(self, proc: Path = Path("/proc")) -> None:
+    def __init__(
+        self, proc: Path = Path("/proc"), cpu_ns: Callable[[int], int | None] = cpu_time_ns
+    ) -> None:
         self._proc = proc
+        self._cpu_ns = cpu_ns
         self._pids: tuple[int, ...] = ()
 
     def watch(self, pids: tuple[int, ...]) -> None:
@@ -111,9 +143,9 @@ class ProcessSource:
             try:
                 directory = self._proc / str(pid)
                 stat, status = (directory / "stat").read_text(), (directory / "status").read_text()
-                readings[pid] = parse(stat, status, _io_of(directory))
-            except (FileNotFoundError, ProcessLookupError):
-                continue
+                readings[pid] = parse(stat, status, _io_of(directory), self._cpu_ns(pid))
+            except OSError:
+                continue  # it has ended meanwhile
         return readings or None
 
     def memory_bytes(self) -> int | None:
@@ -168,23 +200,11 @@ class ProcessSource:
             passed = sum(int(getattr(b, name)) - int(getattr(a, name)) for a, b in pairs)
             return round(passed / interval_s, 2)
 
-        def ticks(mode: str) -> int:
-            """Of those there are, and of those that ended meanwhile: what a process has used goes to its
-            parent when that waits for it, so nothing is lost between two sums over all.
-            """
-
-            def used(reading: ProcessReading) -> int:
-                return int(getattr(reading, mode)) + int(getattr(reading, f"children_{mode}"))
-
-            own = sum(int(getattr(b, mode)) - int(getattr(a, mode)) for a, b in pairs)
-            if not pairs:
-                return own
-            return max(own, sum(map(used, later.values())) - sum(map(used, earlier.values())))
-
+        user, system = _cpu_percent(pairs, earlier, later, interval_s)
         values: Values = {
             "processes": len(later),
-            "user": round(100 * ticks("user_ticks") / TICKS_PER_S / interval_s, 2),
-            "system": round(100 * ticks("system_ticks") / TICKS_PER_S / interval_s, 2),
+            "user": user,
+            "system": system,
             "resident_bytes": sum(reading.resident_bytes for reading in later.values()),
             "minor_faults_per_s": rate("minor_faults"),
             "major_faults_per_s": rate("major_faults"),
@@ -192,8 +212,35 @@ class ProcessSource:
         optional = ("waited", "preempted", "written_bytes")
         values |= {f"{name}_per_s": rate(name) for name in optional if told(name)}
         if told("last_cpu"):
-            least = BUSY_PERCENT / 100 * TICKS_PER_S * interval_s
-            busy = [(a, b) for a, b in pairs if b.ticks - a.ticks >= least]
+            busy = [(a, b) for a, b in pairs if b.used_s - a.used_s >= BUSY_PERCENT / 100 * interval_s]
             values["busy"] = len(busy)
             values["moved"] = sum(a.last_cpu != b.last_cpu for a, b in busy)
         return values
+
+
+def _cpu_percent(
+    pairs: list[tuple[ProcessReading, ProcessReading]],
+    earlier: dict[int, ProcessReading],
+    later: dict[int, ProcessReading],
+    interval_s: float,
+) -> tuple[float, float]:
+    """The time on a CPU in user and in kernel mode, in percent of one CPU, of all processes together."""
+
+    def passed(own: Callable[[ProcessReading], float], children: Callable[[ProcessReading], float]) -> float:
+        """Of those there are, and of those that ended meanwhile: what a process has used goes to its parent
+        when that waits for it, so nothing is lost between two sums over all.
+        """
+
+        def used(reading: ProcessReading) -> float:
+            return own(reading) + children(reading)
+
+        lived = sum(own(b) - own(a) for a, b in pairs)
+        return max(lived, sum(map(used, later.values())) - sum(map(used, earlier.values()))) if pairs else lived
+
+    user = passed(lambda each: each.user_ticks, lambda each: each.children_user_ticks)
+    system = passed(lambda each: each.system_ticks, lambda each: each.children_system_ticks)
+    if not user + system:  # less than a tick each: as it has been in their lives so far
+        user, system = (sum(getattr(each, mode) for each in later.values()) for mode in ("user_ticks", "system_ticks"))
+    share = user / (user + system) if user + system else 0.0
+    percent = 100 * passed(lambda each: each.used_s, lambda each: each.children_s) / interval_s
+    return round(share * percent, 2), round((1 - share) * percent, 2)

@@ -1,17 +1,15 @@
 """The CPU time of a server with all its processes, in nanoseconds.
 
 The ticks of /proc/PID/stat are 10 ms long, too coarse for half a second of a server with a small share of the
-connections. Each process has a clock of its CPU time, which anybody may read: in nanoseconds, of all its
-threads, those included that have ended (clock_getcpuclockid(3)). Python only names the clocks of threads.
+connections.
 """
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from trimtab_agent.counters.process import NS_PER_S, cpu_time_ns
+
 PROC = Path("/proc")
-NS_PER_S = 1_000_000_000
-SCHEDULED = 2  # the kernel's CPUCLOCK_SCHED (include/linux/posix-timers.h)
 # What writes the log of lighttpd for us (trimtab_tuner.targets.log_formats) serves nobody.
 NOT_SERVING = frozenset({"cat"})
 
@@ -42,7 +40,7 @@ def _processes(pid: int) -> Iterator[tuple[int, int]]:
 
     A child is found where the first thread of its parent has started it, as servers do.
     """
-    yield pid, time.clock_gettime_ns(~pid << 3 | SCHEDULED)
+    yield pid, cpu_time_ns(pid)
     for child in map(int, (PROC / str(pid) / "task" / str(pid) / "children").read_text().split()):
         try:
             if (PROC / str(child) / "comm").read_text().strip() not in NOT_SERVING:
