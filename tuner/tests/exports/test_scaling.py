@@ -152,19 +152,6 @@ def test_server_that_counts_cpus_itself_has_one_thread_for_each_in_its_file():
     assert made.to_write == ()
 
 
-@pytest.mark.parametrize("name", ["nginx", "core"])
-def test_one_worker_for_each_cpu_of_the_server_is_one_for_each_of_the_machine(name):
-    """Where the run had only the values of a file: a 1 there may be `auto` on one CPU."""
-    made = order(name, tuned={}, server_cpus=1, cpus=2)
-    knob = made.scaled.knob
-    assert made.evidence.default[knob] == 1
-    assert made.target.parse(next(export_files(made)).text, 2)[knob] == 2
-    assert made.to_write == ()
-    assert made.scaled.sentence() == (
-        f"{knob} stays one per CPU, which is the default; 1 was measured on 1 of the machine's 2 CPUs."
-    )
-
-
 def test_number_that_the_user_fixed_stays():
     """What was decided is not ours."""
     made = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8)

@@ -3,9 +3,7 @@
 While it was measured the server had some of the CPUs, and the load generator the others. So what a run finds
 is a number of workers *per CPU*, and that is what is exported: as many on each CPU of the machine. Where the
 default follows the number of CPUs by itself (`auto`, or a server that counts them) it stays as it is, unless
-another number was shown to be better. In a file that is not made of the user's own, one worker on each CPU
-of the server is one on each of the machine, whether the default counted CPUs or not: the values of a user's
-file, from which such a run may have begun, no longer say whether `auto` stood there.
+another number was shown to be better.
 """
 
 from collections.abc import Sequence
@@ -82,8 +80,6 @@ def scale(
     def said(number: int) -> Value:
         """What the default is on so many CPUs."""
         if base is None:
-            if default.get(knob.name) == server_cpus:
-                return _nearest(knob, number)
             return space_of(target, configuration, number).default()[knob.name]
         return own_values(target, base, number)[knob.name]
 
