@@ -245,7 +245,7 @@ def test_worker_nobody_has_waited_for_makes_no_negative_time():
 
 
 def test_pool_whose_processes_each_use_less_than_a_tick_is_counted_whole():
-    """500 of them, 4 ms each: two seconds of work, of which the ticks know nothing but what mode it was in."""
+    """500 of them, 4 ms each: two seconds of work, of which ticks tell nothing but the mode."""
     stats = [stat_of(own=(3, 1)), stat_of()]
     earlier = {pid: process.parse(stats[pid > 0], cpu_ns=0) for pid in range(500)}
     later = {pid: process.parse(stats[pid > 0], cpu_ns=4_000_000) for pid in range(500)}

@@ -8,8 +8,8 @@ once in their sum. In resident memory it would count n times, which makes server
 larger than they are. The kernel walks all pages of a process to tell it (/proc/PID/smaps_rollup), so it is
 read when it is asked for and not once a second.
 
-The ticks of /proc/PID/stat are 10 ms long and rounded down. Of a pool of some hundred processes each uses less
-than that in a second, so that ticks tell of nothing and the work of the pool seems that of others. Each
+The ticks of /proc/PID/stat are 10 ms long and rounded down. Of a pool of some hundred processes each uses
+less than that in a second, so that ticks tell of nothing and the work of the pool seems that of others. Each
 process has a clock of its CPU time, in nanoseconds; ticks tell what of it was in user and in kernel mode.
 """
 
@@ -37,8 +37,8 @@ class ProcessReading:
 
     The ticks of children are those of all that have ended and that the process has waited for. `last_cpu` is
     where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
-    `written_bytes` are those of pages of files on disks that it has made dirty; `cpu_ns` is the time on a CPU,
-    more exactly than in ticks. None where that is not told.
+    `written_bytes` are those of pages of files on disks that it has made dirty; `cpu_ns` is the time on a
+    CPU, more exactly than in ticks. None where that is not told.
     """
 
     user_ticks: int
@@ -125,9 +125,7 @@ class ProcessSource:
 
     name = "server_processes"
 
-    def __init__(
-        self, proc: Path = Path("/proc"), cpu_ns: Callable[[int], int | None] = cpu_time_ns
-    ) -> None:
+    def __init__(self, proc: Path = Path("/proc"), cpu_ns: Callable[[int], int | None] = cpu_time_ns) -> None:
         self._proc = proc
         self._cpu_ns = cpu_ns
         self._pids: tuple[int, ...] = ()
@@ -235,12 +233,15 @@ def _cpu_percent(
             return own(reading) + children(reading)
 
         lived = sum(own(b) - own(a) for a, b in pairs)
-        return max(lived, sum(map(used, later.values())) - sum(map(used, earlier.values()))) if pairs else lived
+        if not pairs:
+            return lived
+        return max(lived, sum(map(used, later.values())) - sum(map(used, earlier.values())))
 
     user = passed(lambda each: each.user_ticks, lambda each: each.children_user_ticks)
     system = passed(lambda each: each.system_ticks, lambda each: each.children_system_ticks)
     if not user + system:  # less than a tick each: as it has been in their lives so far
-        user, system = (sum(getattr(each, mode) for each in later.values()) for mode in ("user_ticks", "system_ticks"))
+        user = sum(each.user_ticks for each in later.values())
+        system = sum(each.system_ticks for each in later.values())
     share = user / (user + system) if user + system else 0.0
     percent = 100 * passed(lambda each: each.used_s, lambda each: each.children_s) / interval_s
     return round(share * percent, 2), round((1 - share) * percent, 2)
