@@ -283,6 +283,23 @@ def test_clocks_of_a_pool_tell_what_its_ticks_round_away():
     assert values["user"] + values["system"] >= 16.0
 
 
+def test_process_without_a_clock_is_counted_in_ticks(tmp_path, monkeypatch):
+    """Some kernels in user space have no clock of another process."""
+
+    def missing(_pid):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(process, "cpu_time_ns", missing)
+    proc_of(tmp_path / "7", 100)
+    source = process.ProcessSource(tmp_path)
+    source.watch((7,))
+    earlier = source.read()
+    (tmp_path / "7/stat").write_text(stat_of(own=(30, 10)))
+    values = source.values(earlier, source.read(), 1.0)
+    ticks = process.TICKS_PER_S / 100
+    assert (values["user"] * ticks, values["system"] * ticks) == (30.0, 10.0)
+
+
 def proc_of(directory, pss_kib, children=()):
     """A process's directory in a /proc of files."""
     pid = directory.name

@@ -9,8 +9,8 @@ larger than they are. The kernel walks all pages of a process to tell it (/proc/
 read when it is asked for and not once a second.
 
 The ticks of /proc/PID/stat are 10 ms long and rounded down. Of a pool of some hundred processes each uses
-less than that in a second, so that ticks tell of nothing and the work of the pool seems that of others. Each
-process has a clock of its CPU time, in nanoseconds; ticks tell what of it was in user and in kernel mode.
+less than that in a second: ticks tell of none of it, and the work of the pool seems that of others. So the
+clock counts that each process has of its CPU time, in nanoseconds; ticks tell what of it was in which mode.
 """
 
 import os
@@ -70,6 +70,14 @@ class ProcessReading:
         return (self.children_user_ticks + self.children_system_ticks) / TICKS_PER_S
 
 
+def told_cpu_ns(pid: int) -> int | None:
+    """The CPU time of a process; None where it is gone, or the kernel has no such clock."""
+    try:
+        return cpu_time_ns(pid)
+    except OSError:
+        return None
+
+
 def cpu_time_ns(pid: int) -> int:
     """The CPU time of a process in nanoseconds, of all its threads, those included that have ended.
 
@@ -125,7 +133,7 @@ class ProcessSource:
 
     name = "server_processes"
 
-    def __init__(self, proc: Path = Path("/proc"), cpu_ns: Callable[[int], int | None] = cpu_time_ns) -> None:
+    def __init__(self, proc: Path = Path("/proc"), cpu_ns: Callable[[int], int | None] = told_cpu_ns) -> None:
         self._proc = proc
         self._cpu_ns = cpu_ns
         self._pids: tuple[int, ...] = ()
@@ -142,8 +150,8 @@ class ProcessSource:
                 directory = self._proc / str(pid)
                 stat, status = (directory / "stat").read_text(), (directory / "status").read_text()
                 readings[pid] = parse(stat, status, _io_of(directory), self._cpu_ns(pid))
-            except OSError:
-                continue  # it has ended meanwhile
+            except (FileNotFoundError, ProcessLookupError):
+                continue
         return readings or None
 
     def memory_bytes(self) -> int | None:
