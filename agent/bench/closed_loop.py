@@ -12,6 +12,7 @@ connections asks for all paths from the first on; those of wrk share them out.
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,7 +49,9 @@ def asked_in_a_closed_loop(
         listed.write_text("\n".join(paths) + "\n")
         script.write_text(SCRIPT % listed)
         asked["wrk"] = said_by_wrk(_run(wrk_command(url, script, cpus), cpus))
-    if definition.tls is not None and shutil.which("h2load"):
+    if definition.tls is not None and shutil.which("h2load") is None:
+        print("h2load is not asked: install nghttp2-client (make packages-bench)", file=sys.stderr)
+    elif definition.tls is not None:
         listed = folder / "addresses"
         listed.write_text("".join(f"{url.rstrip('/')}{path}\n" for path in paths))
         streams = None if definition.http2 is None else definition.http2.streams

@@ -6,9 +6,11 @@ own sessions, with other arrivals and for longer than the run did, at rates of i
 until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
 percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
 and put back afterwards (`exported_kernel.py`, root). Of the exported file the values that were measured count
-(`exported_text.py`). What stands behind the server is started too (`behind_climb.py`); a pool of PHP wants
-root for that. A run whose server met what is not there by hand (a limit on its memory, a link, cold caches,
-other hosts, replicas) is named, and not climbed.
+(`exported_text.py`). A user's own file is not started as it is, which would meet production: a private copy
+of it is, with the default's values and with the recommended ones. What stands behind the server is started
+too (`behind_climb.py`); a pool of PHP wants root for that. A run whose server met what is not there by hand
+(a limit on its memory, a link, cold caches, other hosts, replicas, stand-ins for the upstreams of a user's
+file) is named, and not climbed.
 
 Default and recommended configuration take turns, three each, to know the spread of a climb. After each
 climb wrk and h2load ask the same server in a closed loop (`closed_loop.py`), where they speak the protocol.
@@ -43,10 +45,13 @@ from exported_text import check_measured, with_lines, with_values
 from trimtab_agent.results.exporting import UPSTREAM
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator import protocol_options
+from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_agent.station.server.own_copies import with_readable
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.editing import changed_knobs
 from trimtab_tuner.targets.placement import replicas_of
 from trimtab_tuner.workloads import shop
 from trimtab_tuner.workloads.definition import Definition
@@ -104,6 +109,7 @@ class Outside:
         self.exports = var / "exports" / f"run-{run_id}"
         self.texts: dict[str, str] = {each["format"]: each["text"] for each in document["exports"]}
         self.backend = self.definition.backend
+        self.own_file: str | None = self.run["base"]["expanded"] if self.run["base"] else None
         if reasons := not_there_by_hand(self.run):
             raise SystemExit(f"run {run_id} is not climbed: {', '.join(reasons)}")
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
@@ -118,11 +124,13 @@ class Outside:
         """The exported files, with the values that were measured."""
         best, written = self.outcome["best"], self.outcome["written"] or {}
         text = self.exported
-        if self.run["base"]:
+        if self.own_file is not None:
             text = with_values(text, written, best)
         elif written:
             text = with_lines(text, self._rendered(written), self._rendered(best))
-        check_measured(self.target, text, written, best, len(self.run["layout"]["server"]))
+        check_measured(self.target, text, written, best, self._cpus)
+        if self.own_file is not None:
+            text = self._private(self.own_file, best)
         return Files(text, None if self.backend is None else self.texts[self.backend.package])
 
     def default(self) -> Files:
@@ -130,13 +138,26 @@ class Outside:
         backend, values = self.backend, self.outcome["default"]
         root = self.file_set / "root"
         return Files(
-            str(self.run["base"]["text"]) if self.run["base"] else self._rendered(values),
+            self._rendered(values) if self.own_file is None else self._private(self.own_file, values),
             None if backend is None else default_file(backend, values, root, self.exports),
         )
 
+    @property
+    def _cpus(self) -> int:
+        return len(self.run["layout"]["server"])
+
+    def _private(self, text: str, configuration: dict[str, Any]) -> str:
+        """A user's own file with these values, to stand beside production."""
+        own = self.target.parse(text, self._cpus)
+        knobs = {*changed_knobs(self.target, text, configuration, self._cpus), *own}
+        return self.target.private(text, configuration, knobs, self._context())
+
     def _rendered(self, configuration: dict[str, Any]) -> str:
+        return self.target.render(configuration, self._context())
+
+    def _context(self) -> RenderContext:
         fastcgi = self.backend is not None and self.backend.speaks == "fastcgi"
-        context = RenderContext(
+        return RenderContext(
             root=str(self.file_set / "root"),
             listen=(f"{ADDRESS[0]}:{ADDRESS[1]}",),
             server_cpus=tuple(self.run["layout"]["server"]),
@@ -146,7 +167,6 @@ class Outside:
             upstream=UPSTREAM if self.definition.proxies else None,
             tls_directory=None if self.definition.tls is None else str(self.exports / "tls"),
         )
-        return self.target.render(configuration, context)
 
     def announced(self, configuration: dict[str, Any]) -> str:
         """The capacity that the run has stated, as it stated it."""
@@ -169,12 +189,14 @@ class Outside:
 def not_there_by_hand(run: dict[str, Any]) -> list[str]:
     """What the run's server met that is not there where it is started by hand; empty if there is nothing."""
     conditions = conditions_of(run["workload_parameters"])
+    upstream = run["workload_parameters"].get("definition", {}).get("upstream") or {}
     met = {
         f"its {conditions.memory} memory": conditions.memory != "unlimited",
         f"its {conditions.start} start": conditions.start != "warm",
         f"its {conditions.link} link": conditions.link != "loopback",
         "its hosts of a fleet": run["fleet"] is not None,
         "its replicas": replicas_of(run["outcome"]["best"]) > 1,
+        "the upstreams of its file": bool(upstream.get("replaced")),
     }
     return [what for what, there in met.items() if there]
 
@@ -250,9 +272,12 @@ def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]"
     shutil.copytree(seen.exports, folder / "own", dirs_exist_ok=True)
     if seen.definition.tls is not None:
         make_certificates(folder / "tls")
-    command = shlex.split(start_command(seen.exported, name))
-    if seen.target.protocol == "mariadb":
+    if seen.own_file is not None:
+        command = list(beside_production(seen, folder, name))
+    elif seen.target.protocol == "mariadb":
         command = on_a_copy(seen, folder, folder / name)
+    else:
+        command = shlex.split(start_command(seen.exported, name))
     if command[0] == "trimtab-httpd":
         command[0] = str(PROGRAMS.httpd_path)
     cpus = ",".join(map(str, seen.run["layout"]["server"]))
@@ -266,6 +291,19 @@ def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]"
         time.sleep(0.05)
     server.kill()
     raise SystemExit(f"{seen.target.name} does not answer: {(folder / 'log').read_text()[-400:]}")
+
+
+def beside_production(seen: Outside, folder: Path, name: str) -> tuple[str, ...]:
+    """The command of a private copy of a user's own file, under the user that the run has started it as."""
+    file = folder / name
+    if seen.target.package is None:
+        return seen.target.start_command(str(file), str(PROGRAMS.httpd_path))
+    file.write_text(with_readable(seen.target, file.read_text(), folder, folder / "tls"))
+    prefix = command_prefix((file, seen.file_set / "root"))
+    if prefix:
+        for path in (folder, *folder.rglob("*")):
+            hand_over(path)
+    return (*prefix, *seen.target.start_command(str(file)))
 
 
 def on_a_copy(seen: Outside, folder: Path, file: Path) -> list[str]:

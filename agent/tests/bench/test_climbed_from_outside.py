@@ -139,9 +139,13 @@ def test_own_file_has_the_measured_values_where_the_others_stood():
 def test_run_under_conditions_that_are_not_there_by_hand_is_not_climbed():
     """Each is named."""
     definition = {"conditions": {"memory": "heavy-io", "start": "warm", "link": "gigabit"}}
-    recorded = {"definition": {"name": "w", "help": "h", **definition}}
+    definition |= {"name": "w", "help": "h"}
+    recorded = {"definition": definition}
     run = {"workload_parameters": recorded, "fleet": None, "outcome": {"best": {"replicas": 2}}}
     assert not_there_by_hand(run) == ["its heavy-io memory", "its gigabit link", "its replicas"]
+    recorded["definition"] = {**definition, "conditions": {}, "upstream": {"replaced": [{"name": "app"}]}}
+    run["outcome"] = {"best": {}}
+    assert not_there_by_hand(run) == ["the upstreams of its file"]
     plain = {"workload_parameters": {}, "fleet": None, "outcome": {"best": {}}}
     assert not_there_by_hand(plain) == []
 
