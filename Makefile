@@ -65,7 +65,7 @@ define install_packages
 	  [ -e $$policy ] || { printf '#!/bin/sh\nexit 101\n' | $$sudo install -m 755 /dev/stdin $$policy; ours=yes; }; \
 	  restore() { [ -z "$$ours" ] || $$sudo rm -f $$policy; }; trap restore EXIT; \
 	  $$sudo apt-get update -qq; \
-	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" >.build/apt.log 2>&1 \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "$${missing[@]}" >.build/apt.log 2>&1 \
 	    || { cat .build/apt.log >&2; exit 1; }; \
 	fi
 	@touch $@
