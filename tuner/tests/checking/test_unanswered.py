@@ -86,10 +86,28 @@ def test_all_of_a_group_are_errors_when_none_answers():
     assert said("nginx", nginx("127.0.0.1:1", "127.0.0.1:2 backup"), both) == [AN_ERROR, AN_ERROR]
 
 
+UNKNOWN = {"app:80": UNRESOLVED}
+
+
 def test_name_that_is_not_known_keeps_nginx_from_starting_in_any_case():
     """It looks up the names of servers that are down, or have others beside them, too."""
-    (down,) = said("nginx", nginx("app:80 down", "127.0.0.1:2"), {"app:80": UNRESOLVED})
-    assert down == (
-        "error",
-        f"{UNRESOLVED}, so nginx does not start, but where resolve stands beside it.",
-    )
+    (down,) = said("nginx", nginx("app:80 down", "127.0.0.1:2"), UNKNOWN)
+    assert down == ("error", f"{UNRESOLVED}, so nginx does not start unless `resolve` stands beside it.")
+
+
+def test_name_that_is_not_known_is_told_without_a_remedy_that_its_place_does_not_allow():
+    """`resolve` is a parameter of servers in an upstream."""
+    text = "events {}\nhttp { server { location / { proxy_pass http://app; } } }\n"
+    assert said("nginx", text, UNKNOWN) == [("error", f"{UNRESOLVED}, so nginx does not start.")]
+
+
+@pytest.mark.parametrize(
+    ("servers", "told"),
+    [
+        (("app:80 resolve", "127.0.0.1:2"), [("warning", f"{UNRESOLVED}, so requests go to the others.")]),
+        (("app:80 resolve down", "127.0.0.1:2"), []),
+    ],
+)
+def test_name_that_is_looked_up_later_keeps_nothing_from_starting(servers, told):
+    """Its requests are those of any server that does not answer."""
+    assert said("nginx", nginx(*servers), UNKNOWN) == told

@@ -67,9 +67,10 @@ def unanswered(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
         others = any(other not in machine.unanswered for other in each.others)
         severity: Severity = "warning" if others else "error"
         so = "requests go to the others" if others else "requests that are handed on to it end in an error"
-        if why == UNRESOLVED and file.target.name == "nginx":
+        if why == UNRESOLVED and file.target.name == "nginx" and not each.resolved_later:
             # It looks up every name before it starts, of servers that are down too.
-            severity, so = "error", "nginx does not start, but where resolve stands beside it"
+            may_be_later = " unless `resolve` stands beside it" if at.name.startswith("upstream ") else ""
+            severity, so = "error", f"nginx does not start{may_be_later}"
         elif not each.used:
             continue
         yield contradiction(

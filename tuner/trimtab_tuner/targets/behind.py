@@ -22,7 +22,8 @@ _ADDRESS = re.compile(rf"{_SCHEME}(?:\[?unix:(?P<path>[^:|\]\s\"']+)|{_HOST})", 
 class Upstream(NamedTuple):
     """`setting` hands requests on to `address`, a `host:port` or `unix:PATH`, whose host, or path, stands in
     the text from `start` to `end`. It is not `used` where the file takes it out on purpose; `others` are the
-    addresses that get its requests if it does not answer.
+    addresses that get its requests if it does not answer. With `resolved_later` its name is looked up while
+    the server runs, not when it starts.
     """
 
     setting: str
@@ -31,6 +32,7 @@ class Upstream(NamedTuple):
     end: int
     used: bool = True
     others: tuple[str, ...] = ()
+    resolved_later: bool = False
 
 
 class UpstreamLog(NamedTuple):

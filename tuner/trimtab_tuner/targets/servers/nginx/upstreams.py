@@ -30,5 +30,8 @@ def _upstreams(text: str, tree: list[Directive]) -> Iterator[tuple[Hashable, Ups
         setting = " ".join(("upstream", *of.arguments)) if is_server and of is not None else directive.name
         found = upstream_at(setting, text[start + quote : end - quote], start + quote, "80")
         if found is not None and (is_server or text[found.start : found.end] not in named):
-            used = not (is_server and "down" in directive.arguments[1:])
-            yield (id(of) if is_server else None), found._replace(used=used)
+            beside = directive.arguments[1:] if is_server else []
+            yield (
+                (id(of) if is_server else None),
+                found._replace(used="down" not in beside, resolved_later="resolve" in beside),
+            )
