@@ -5,7 +5,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from pydantic import SecretStr
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_trials.host import Host
 
@@ -53,9 +56,9 @@ class Runtime:
     layout: CpuLayout
 
 
-def this_host(settings: AgentSettings) -> Host:
-    """This machine as it is recorded. Raises HostError."""
-    host = describe_host(settings.var)
+def this_host(settings: AgentSettings, *, keep_id: bool = True) -> Host:
+    """This machine as it is recorded, or only looked at (`describe_host`). Raises HostError."""
+    host = describe_host(settings.var, keep_id=keep_id)
     return as_demo(host) if settings.demo else host
 
 
@@ -65,11 +68,9 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
 
     Raises HostError, DatabaseError.
     """
-    try:
-        settings.var.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
     given = settings.database_url
+    if given is None:
+        _make(settings.var)
     if given and settings.demo:
         raise HostError(f"{settings.var} is a demo, which keeps its own database: unset TRIMTAB_DATABASE_URL")
     own = VarPaths(settings.var.resolve()).database
@@ -80,6 +81,33 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
         yield repository
     finally:
         repository.close()
+
+
+@contextmanager
+def only_looking(settings: AgentSettings) -> Iterator[AgentSettings]:
+    """The settings of whoever only looks, and makes nothing: where there is no database an empty one stands
+    in for it, for a while.
+    """
+    if settings.has_database or settings.demo:
+        yield settings
+        return
+    with TemporaryDirectory(prefix="trimtab-") as directory:
+        empty = SecretStr(sqlite_url(Path(directory) / "trimtab.db"))
+        yield settings.model_copy(update={"database_url": empty})
+
+
+@contextmanager
+def open_to_read(settings: AgentSettings) -> Iterator[Repository]:
+    """The database of whoever only looks. Raises HostError, DatabaseError."""
+    with only_looking(settings) as looking, open_repository(looking) as repository:
+        yield repository
+
+
+def _make(var: Path) -> None:
+    try:
+        var.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(f"the directory {var} cannot be made: {error.strerror}") from error
 
 
 def machine_lock(settings: AgentSettings) -> MachineLock:
@@ -134,6 +162,8 @@ def open_runtime(settings: AgentSettings, *, samples: bool = True) -> Iterator[R
     Raises HostError, DatabaseError.
     """
     layout = process_layout()
+    if samples:
+        _make(settings.var)
     with ExitStack() as opened:
         repository = opened.enter_context(open_repository(settings))
         host_id = repository.register_host(this_host(settings))
@@ -185,6 +215,7 @@ def open_live(settings: AgentSettings) -> Iterator[tuple[Repository, LiveService
 
     Raises HostError, DatabaseError.
     """
+    _make(settings.var)
     with open_repository(settings) as repository:
         service = live_service(settings, repository, repository.register_host(this_host(settings)))
         try:
@@ -208,6 +239,7 @@ def open_station(settings: AgentSettings) -> Iterator[Station]:
 
     This process runs on the generator's CPUs meanwhile. Raises RunConflict, HostError, DatabaseError.
     """
+    _make(settings.var)
     layout, host = process_layout(), this_host(settings)
     paths = VarPaths(settings.var.resolve())
     with ExitStack() as opened:

@@ -139,6 +139,11 @@ class AgentSettings(BaseSettings):
             raise HostError(f"{paths.demo_mark} cannot be read: {error.strerror}") from error
 
     @property
+    def has_database(self) -> bool:
+        """Whether there is one already, as far as that can be told without asking a server."""
+        return self.database_url is not None or VarPaths(self.var).database.exists()
+
+    @property
     def machine_lock(self) -> Path:
         """The file that is locked while something measures on this machine; a demo is in nobody's way."""
         if self.demo:

@@ -30,6 +30,14 @@ def test_machine_without_an_id_gets_one_that_it_keeps(tmp_path, text):
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["machine-id"]
 
 
+def test_who_only_looks_draws_no_id(tmp_path):
+    """There is none then; one that is kept already is shown."""
+    own, var = tmp_path / "machine-id", tmp_path / "var"
+    assert machine_id(var, own, keep=False) == ""
+    assert not var.exists()
+    assert machine_id(var, own) == machine_id(var, own, keep=False)
+
+
 def test_kept_id_that_is_none_is_refused_with_the_way_out(tmp_path):
     """To draw another one silently would make all that is recorded somebody else's."""
     (tmp_path / "machine-id").write_text("my machine")

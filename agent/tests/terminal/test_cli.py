@@ -215,33 +215,6 @@ def test_one_run_is_no_comparison(trimtab_here, runs):
     assert "run 1 alone is no comparison: expected the numbers of two runs or more" in errors
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("runs",),
-        ("show", "1"),
-        ("export", "1"),
-        ("compare", "1", "2"),
-        ("replay", "--from-run", "1"),
-        ("fleet", "status"),
-        ("live", "status"),
-    ],
-)
-def test_command_that_only_reads_makes_no_directory(trimtab_here, tmp_path, command):
-    """A misspelt one would be made, and would hold no runs."""
-    lost = tmp_path / "misspelt" / "var"
-    code, output, errors = trimtab_here(*command, "--var", str(lost))
-    assert (code, output, errors) == (2, "", f"trimtab: there is no directory {lost}\n")
-    assert not lost.parent.exists()
-
-
-def test_directory_that_is_not_named_need_not_be_there(trimtab_here, monkeypatch, tmp_path):
-    """As in a fresh checkout, where nothing has been recorded yet."""
-    monkeypatch.setenv("TRIMTAB_VAR", str(tmp_path / "new"))
-    code, output, _ = trimtab_here("runs")
-    assert (code, "There are no runs" in output) == (0, True)
-
-
 def test_two_forms_of_a_report_are_refused(trimtab_here):
     """Neither is left out without a word."""
     code, _, errors = trimtab_here("show", "1", "--json", "--markdown")

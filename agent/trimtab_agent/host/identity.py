@@ -26,10 +26,12 @@ APPLICATION = b"trimtab"
 ID = re.compile("[0-9a-f]{32}")
 
 
-def describe_host(var: Path) -> Host:
-    """This machine; `var` is where its id is kept if it has none of its own. Raises HostError."""
+def describe_host(var: Path, *, keep_id: bool = True) -> Host:
+    """This machine; `var` is where its id is kept if it has none of its own. Who only looks draws none
+    (`keep_id`): then it is empty. Raises HostError.
+    """
     return Host(
-        machine_id=machine_id(var),
+        machine_id=machine_id(var, keep=keep_id),
         name=platform.node(),
         kernel=platform.release(),
         cpu_model=_cpu_model(Path("/proc/cpuinfo").read_text()),
@@ -39,8 +41,10 @@ def describe_host(var: Path) -> Host:
     )
 
 
-def machine_id(var: Path, file: Path = MACHINE_ID) -> str:
-    """32 hexadecimal digits that tell this machine from others; raises HostError."""
+def machine_id(var: Path, file: Path = MACHINE_ID, *, keep: bool = True) -> str:
+    """32 hexadecimal digits that tell this machine from others; none where they would have to be drawn, and
+    may not be kept. Raises HostError.
+    """
     try:
         own = file.read_text().strip()
     except OSError:
@@ -48,7 +52,8 @@ def machine_id(var: Path, file: Path = MACHINE_ID) -> str:
     # During the first boot the file says "uninitialized".
     if ID.fullmatch(own):
         return hmac.new(bytes.fromhex(own), APPLICATION, hashlib.sha256).hexdigest()[:32]
-    return _kept_id(var / "machine-id")
+    kept = var / "machine-id"
+    return _kept_id(kept) if keep or kept.exists() else ""
 
 
 def _kept_id(path: Path) -> str:

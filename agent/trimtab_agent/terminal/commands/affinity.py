@@ -18,8 +18,16 @@ from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, 
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.os_settings.journal import Applied
-from trimtab_agent.runtime import affinity_service, open_repository, this_host
-from trimtab_agent.terminal.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
+from trimtab_agent.runtime import affinity_service, open_repository, open_to_read, this_host
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.terminal.commands.options import (
+    EXIT_FAILED,
+    Commands,
+    Json,
+    Var,
+    settings_of,
+    settings_to_read,
+)
 from trimtab_agent.terminal.output import print_json
 
 app = Commands(
@@ -37,12 +45,12 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 
 
 @contextmanager
-def _service(var: Var) -> Iterator[AffinityService]:
-    """The service on the database."""
-    settings = settings_of(var=var)
-    with open_repository(settings) as repository:
-        host_id = repository.register_host(this_host(settings))
-        yield affinity_service(settings, repository, host_id)
+def _service(settings: AgentSettings, *, reads: bool = True) -> Iterator[AffinityService]:
+    """The service on the database, which is made for whoever does not only read."""
+    open_one = open_to_read if reads else open_repository
+    with open_one(settings) as repository:
+        host = this_host(settings, keep_id=settings.has_database)
+        yield affinity_service(settings, repository, repository.register_host(host))
 
 
 @app.command()
@@ -78,7 +86,7 @@ def apply(
 @app.command()
 def status(as_json: Json = False, var: Var = None) -> None:
     """Show what is in force, what has drifted, and who else moves interrupts."""
-    with _service(var) as service:
+    with _service(settings_to_read(var)) as service:
         found = service.status()
     if as_json:
         print_json(asdict(found))
@@ -105,7 +113,7 @@ def restore(
     if dry_run:
         status(as_json=as_json, var=var)
         return
-    with _service(var) as service:
+    with _service(settings_to_read(var)) as service:
         lines = service.restore()
     if unban:
         _ask_irqbalance(
@@ -136,7 +144,8 @@ def _plan_or_apply(
     if name not in get_args(PlanName):
         raise SpecError("plan", f"plan {name!r}: expected one of {', '.join(get_args(PlanName))}")
     plan_name = cast("PlanName", name)
-    with _service(var) as service:
+    settings = settings_to_read(var, recorded=False) if dry_run else settings_of(var=var)
+    with _service(settings, reads=dry_run) as service:
         devices = device or [nic.name for nic in service.topology().devices if nic.up and nic.name != "lo"]
         act = service.plan if dry_run else service.apply
         planned = act(plan_name, devices, workers, cpu or ())

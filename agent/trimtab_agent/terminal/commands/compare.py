@@ -15,7 +15,7 @@ from trimtab_tuner.wording import in_digits
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, compare_runs
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.runtime import open_to_read
 from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
 from trimtab_agent.terminal.commands.options import (
@@ -95,7 +95,7 @@ def compare(
         )
     defaults: dict[int, Configuration] = {}
     settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         for run_id in runs:
             defaults[run_id] = Space.model_validate(repository.run(run_id).space).default()
         comparison = compare_runs(repository, runs)

@@ -15,7 +15,7 @@ from trimtab_agent.fleet.overview import drain as drain_station
 from trimtab_agent.fleet.overview import forget as forget_station
 from trimtab_agent.fleet.overview import overview
 from trimtab_agent.paths import VarPaths
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.runtime import open_to_read
 from trimtab_agent.terminal.commands.options import (
     Commands,
     Json,
@@ -83,8 +83,8 @@ def invite(
 @app.command()
 def status(as_json: Json = False, var: Var = None) -> None:
     """Say who is in the fleet, what each does, and who holds which lease."""
-    settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    settings = settings_to_read(var, recorded=False)
+    with open_to_read(settings) as repository:
         seen = overview(settings, repository)
     if as_json:
         print_json(seen.model_dump(mode="json"))
@@ -110,14 +110,14 @@ def status(as_json: Json = False, var: Var = None) -> None:
 @app.command()
 def drain(name: Name, var: Var = None) -> None:
     """Have a station leave when what it carries out has come to its end."""
-    drain_station(settings_of(var=var), name)
+    drain_station(settings_to_read(var, recorded=False), name)
     print(f"{name} leaves when what it does has come to its end.")
 
 
 @app.command()
 def forget(name: Name, var: Var = None) -> None:
     """Forget a station that has left for good; what was measured there stays."""
-    settings = settings_of(var=var)
-    with open_repository(settings) as repository:
+    settings = settings_to_read(var)
+    with open_to_read(settings) as repository:
         forget_station(settings, repository, name)
     print(f"{name} is forgotten. To keep its host out, see docs/fleet.md on credentials.")

@@ -29,7 +29,7 @@ app = Commands(name="host", help="This machine.", no_args_is_help=True)
 def show(as_json: Json = False) -> None:
     """Describe this machine, its topology, and how its CPUs would be divided."""
     machine, layout, topology = (
-        describe_host(settings_of().var),
+        describe_host(settings_of().var, keep_id=False),
         process_layout(),
         read_topology(settings_of().sysfs),
     )

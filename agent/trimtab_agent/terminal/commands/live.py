@@ -36,7 +36,7 @@ from trimtab_agent.live.service import (
 )
 from trimtab_agent.live.switching import put_values_back
 from trimtab_agent.paths import VarPaths
-from trimtab_agent.runtime import open_live, open_repository
+from trimtab_agent.runtime import open_live, open_to_read
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.terminal.commands.options import (
     LARGEST_ID,
@@ -152,7 +152,7 @@ def attach(
 @app.command()
 def status(as_json: Json = False, var: Var = None) -> None:
     """Say what live tuning does now, and the latest decisions."""
-    with open_repository(settings_to_read(var)) as repository:
+    with open_to_read(settings_to_read(var)) as repository:
         alive = _alive(repository)
         if as_json:
             print_json([live_session_document(repository, each) for each in alive])
@@ -178,7 +178,7 @@ def reject(session: Session = None, var: Var = None) -> None:
 def detach(session: Session = None, var: Var = None) -> None:
     """End a session at once: all new connections go to production again, and everything is put back."""
     settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         chosen = _chosen(repository, session, _open(repository))
         repository.ask_live_session(chosen.id, LiveRequest.DETACH)
         deadline = time.monotonic() + DETACH_S
@@ -278,7 +278,7 @@ def replicas(
 
 
 def _ask(var: Path | None, session: int | None, request: LiveRequest) -> None:
-    with open_repository(settings_to_read(var)) as repository:
+    with open_to_read(settings_to_read(var)) as repository:
         chosen = _chosen(repository, session, _alive(repository))
         if chosen.state is not LiveState.WAITING:
             raise SpecError(

@@ -74,13 +74,18 @@ def settings_of(**options: object) -> AgentSettings:
         raise refusal(error) from error
 
 
-def settings_to_read(var: Path | None) -> AgentSettings:
-    """The settings of a command that only looks at what is there. Raises SpecError where a directory is named
-    that does not exist: a misspelt one would be made, and hold nothing.
+def settings_to_read(var: Path | None, *, recorded: bool = True) -> AgentSettings:
+    """The settings of a command that only looks at what is there, and opens it by `open_to_read`.
+
+    Raises SpecError where a directory is named that does not exist or, if it asks for what is `recorded`, has
+    no database: it may be misspelt.
     """
+    settings = settings_of(var=var)
     if var is not None and not var.is_dir():
-        raise SpecError("var", f"there is no directory {var}")
-    return settings_of(var=var)
+        raise SpecError("var", f"there is nothing at {var}: no such directory")
+    if var is not None and recorded and not settings.has_database:
+        raise SpecError("var", f"there is nothing at {var}: no database of Trimtab's is in that directory")
+    return settings
 
 
 def refusal(error: ValidationError) -> SpecError:

@@ -25,7 +25,7 @@ from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES
 from trimtab_tuner.wording import counted, in_percent
 
 from trimtab_agent.errors import SpecError
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.runtime import open_to_read
 from trimtab_agent.terminal.commands.options import Json, Var, console_for, possible_runs, settings_to_read
 from trimtab_agent.terminal.output import print_json, write_text
 
@@ -92,7 +92,7 @@ def replay(
 
 
 def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
-    with open_repository(settings_to_read(var)) as repository:
+    with open_to_read(settings_to_read(var)) as repository:
         run = repository.run(run_id)
         trials = [t for t in repository.trials(run_id) if t.purpose is TrialPurpose.SEARCH]
     record = surface_record(

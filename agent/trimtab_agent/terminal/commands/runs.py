@@ -22,7 +22,7 @@ from trimtab_agent.results.exporting import (
 )
 from trimtab_agent.results.html import run_html
 from trimtab_agent.results.naming import run_name
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.runtime import open_to_read
 from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.station.file_set import document_root
 from trimtab_agent.terminal.commands.options import (
@@ -49,7 +49,7 @@ def runs(
 ) -> None:
     """List the runs, newest first."""
     settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         summaries = repository.runs(limit=limit, archived=archived)
         if as_json:
             print_json(runs_document(summaries))
@@ -77,7 +77,7 @@ def show(
     if len(given) > 1:
         raise SpecError(given[-1], f"--{' and --'.join(given)}: expected one of them")
     settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
         elif markdown:
@@ -97,7 +97,7 @@ def name(
     var: Var = None,
 ) -> None:
     """Give a run a name, by which lists and reports call it."""
-    with open_repository(settings_to_read(var)) as repository:
+    with open_to_read(settings_to_read(var)) as repository:
         repository.set_run_notes(run_id, name=run_name(name))
 
 
@@ -107,7 +107,7 @@ def archive(
     var: Var = None,
 ) -> None:
     """Put a run into the archive: it is kept, and left out of the list unless asked for."""
-    with open_repository(settings_to_read(var)) as repository:
+    with open_to_read(settings_to_read(var)) as repository:
         repository.set_run_notes(run_id, archived=not undo)
 
 
@@ -125,7 +125,7 @@ def export(
     """Write a run's best configuration for every server, and let each server check its file."""
     settings = settings_to_read(var)
     paths = VarPaths(settings.var.resolve())
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         run = repository.run(run_id)
         parameters = recorded_parameters(run.workload_parameters)
         workload = make_workload(parameters, paths.workloads)
@@ -170,7 +170,7 @@ def delete(
 ) -> None:
     """Delete a run: its trials, logs and exported files. There is no way back."""
     settings = settings_to_read(var)
-    with open_repository(settings) as repository:
+    with open_to_read(settings) as repository:
         summary = repository.run_summary(run_id)
         if not yes:
             what = f"run {run_id} ({summary.run.target}, {counted(summary.trials, 'trial')})"

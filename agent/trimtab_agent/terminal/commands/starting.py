@@ -19,7 +19,7 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import process_layout
 from trimtab_agent.host.own_cpus import pinned_to
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.runtime import open_repository, open_runtime
+from trimtab_agent.runtime import only_looking, open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.simulated.demo import NO_SERVER_ASKED
 from trimtab_agent.study import own_upstream
@@ -111,7 +111,7 @@ def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> Own
     """
     if settings.demo:
         console.print(NO_SERVER_ASKED)
-    with _runs(settings, console, samples=False) as (_, runs):
+    with only_looking(settings) as looking, _runs(looking, console, samples=False) as (_, runs):
         return runs.told(spec)
 
 

@@ -38,6 +38,7 @@ from trimtab_agent.terminal.commands.options import (
     Var,
     console_for,
     settings_of,
+    settings_to_read,
 )
 from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.signals import stopped_by_signals
@@ -66,7 +67,7 @@ Directories = Annotated[
 @app.command("list")
 def list_workloads(as_json: Json = False, var: Var = None) -> None:
     """List the workloads: those that come with Trimtab, and your own in var/workloads."""
-    own = VarPaths(settings_of(var=var).var).workloads
+    own = VarPaths(settings_to_read(var, recorded=False).var).workloads
     lines = [
         {"name": definition.name, "help": definition.help, "file": str(path) if path else None}
         for definition, path in all_definitions(own)
@@ -89,7 +90,7 @@ def show_workload(
     var: Var = None,
 ) -> None:
     """Show what a workload comes to: files, sizes asked for, sessions, source."""
-    own = VarPaths(settings_of(var=var).var).workloads
+    own = VarPaths(settings_to_read(var, recorded=False).var).workloads
     definition = _definition(name, directories, own)
     if toml:
         print(_text(name, own), end="")
