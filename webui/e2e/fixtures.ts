@@ -63,9 +63,10 @@ export async function inspect(page: Page, name: string): Promise<void> {
       ? axe.withTags(RULES)
       : axe.withRules(['color-contrast'])
     ).analyze();
-    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual(
-      [],
+    const told = violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}, ${scheme}: ${html}\n${failureSummary}`),
     );
+    expect(told.join('\n\n')).toBe('');
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(viewport);

@@ -23,6 +23,26 @@ test.describe('the Tune page', () => {
     await expect(page.getByRole('button', { name: 'Start the run' })).toBeEnabled();
   });
 
+  test('can be read while the next estimate is on its way', async ({ page }) => {
+    await page.goto('/tune');
+    await expect(page.getByRole('row', { name: /^searching / })).toBeVisible();
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/v1/runs/estimate', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole('textbox', { name: 'Budget' }).fill('7');
+    const before = page.locator('[aria-busy="true"]').getByRole('row', { name: /^searching / });
+    await expect(before).toBeVisible();
+    await inspect(page, 'tune-estimating');
+    answer();
+    await expect(before).toHaveCount(0);
+    await expect(page.getByRole('row', { name: /^searching 7 / })).toBeVisible();
+  });
+
   test('says what is wrong with a ladder under it', async ({ page }) => {
     await page.goto('/tune');
     const ladder = page.getByRole('textbox', { name: 'Ladder' });

@@ -11,7 +11,18 @@ const failed = (error: ApiError) =>
 const unreachable = failed(new ApiError(0, 'unreachable', 'The daemon does not answer.'));
 const refused = failed(new ApiError(422, 'invalid', 'a closed loop has no rates to climb'));
 
-const shown = (climb: Query) =>
+const answered = {
+  error: null,
+  data: {
+    duration_s: 60,
+    trials: 5,
+    breakdown: [{ phase: 'searching', trials: 5, duration_s: 60 }],
+  },
+  isPlaceholderData: false,
+  isFetching: false,
+} as unknown as Query;
+
+const shown = (climb: Query, estimate = unreachable) =>
   renderInApp(
     <EstimatePanel
       spec={{}}
@@ -19,7 +30,7 @@ const shown = (climb: Query) =>
       commands={{ tune: 'trimtab tune', capacity: 'trimtab capacity' }}
       inTerminal={false}
       impossible={null}
-      estimate={unreachable}
+      estimate={estimate}
       climb={climb}
       settled
     />,
@@ -35,4 +46,16 @@ it('a climb that the daemon refuses cannot be started, and the reason is told', 
   await shown(refused);
   expect(screen.getByRole('button', { name: 'Measure capacity' })).toBeDisabled();
   expect(screen.getByText('a closed loop has no rates to climb')).toBeVisible();
+});
+
+it('an estimate is busy while the next one is on its way, and readable meanwhile', async () => {
+  await shown(unreachable, { ...answered, isFetching: true } as Query);
+  const row = screen.getByRole('row', { name: /^searching 5/ });
+  expect(row).toBeVisible();
+  expect(row.closest('[aria-busy]')).toHaveAttribute('aria-busy', 'true');
+});
+
+it('an estimate of what the form says now is not busy', async () => {
+  await shown(unreachable, answered);
+  expect(screen.getByRole('row', { name: /^searching 5/ }).closest('[aria-busy="true"]')).toBeNull();
 });

@@ -61,7 +61,7 @@ export function EstimatePanel(props: EstimatePanelProps) {
         ) : (
           <Loadable query={estimate} what="The estimate" height={180}>
             {(data) => (
-              <div data-stale={!current || undefined} className={classes.estimate}>
+              <div aria-busy={!current} className={classes.estimate}>
                 <FigureList narrow>
                   <Figure label="Duration" value={formatDuration(data.duration_s)} />
                   <Figure label="Trials" value={formatCount(data.trials)} />
