@@ -3,9 +3,10 @@
 from types import SimpleNamespace
 
 import pytest
+from load_results import result
 from trimtab_agent.counters.source import CounterSet
 from trimtab_agent.station import measuring
-from trimtab_agent.station.measuring import WindowCounters
+from trimtab_agent.station.measuring import WindowCounters, measurement_of
 
 
 class Processes:
@@ -92,3 +93,25 @@ def test_memory_that_cannot_be_read_is_missing(clock):
     processes = window_of(Counters((None, None, None), clock)).values()["server_processes"]
     assert "peak_memory_bytes" not in processes
     assert "resident_bytes" not in processes
+
+
+USED = {"server_processes": {"user": 60.0, "system": 40.0}}
+
+
+def test_measurement_has_the_cpu_time_of_a_handshake():
+    """What the server used in user mode, over the handshakes that the generator made."""
+    measurement = measurement_of(1, result(replied=900, handshakes=400, resumed=300), {}, USED)
+    assert measurement.counters["tls"]["handshakes_per_s"] == 400
+    assert measurement.counters["tls"]["resumed_percent"] == 75
+    assert measurement.counters["tls"]["cpu_us_per_handshake"] == 1500
+
+
+@pytest.mark.parametrize(
+    ("handshakes", "counted"),
+    [(0, USED), (400, {}), (400, USED | {"backend": {"children": 4}})],
+    ids=["no TLS", "CPU time not counted", "a program behind the server"],
+)
+def test_cpu_time_of_a_handshake_is_left_out_where_nobody_knows_it(handshakes, counted):
+    """A figure that is not one would be believed."""
+    measurement = measurement_of(1, result(replied=900, handshakes=handshakes), {}, counted)
+    assert "cpu_us_per_handshake" not in measurement.counters.get("tls", {})

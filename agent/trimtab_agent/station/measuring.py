@@ -14,9 +14,11 @@ rate, as the counts of requests do that they are held against.
 """
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from trimtab_trials.measurement import Latency, Measurement
+from trimtab_tuner.diagnosis.tls import cpu_us_per_handshake
 
 from trimtab_agent.counters.source import Snapshot, Values
 from trimtab_agent.counters.watched import WatchedCounters
@@ -96,7 +98,7 @@ def measurement_of(
     health = result.health.model_dump(mode="json")
     if "requests" in server_stats:
         health["timed_out_requests_read"] = [*timed_out_reads(result, server_stats["requests"])]
-    return Measurement(
+    measurement = Measurement(
         number=number,
         rate_rps=result.rate_rps,
         duration_s=result.duration_s,
@@ -118,6 +120,17 @@ def measurement_of(
         generator_limited=result.generator_limited,
         size_classes=result.size_classes,
     )
+    return _with_cpu_of_handshakes(measurement)
+
+
+def _with_cpu_of_handshakes(measurement: Measurement) -> Measurement:
+    """The measurement with one more counter of `tls`, if both sides have counted what it needs."""
+    each_us = cpu_us_per_handshake(measurement)
+    if each_us is None:
+        return measurement
+    counters = measurement.counters
+    tls = {**counters["tls"], "cpu_us_per_handshake": round(each_us, 1)}
+    return replace(measurement, counters={**counters, "tls": tls})
 
 
 def tls_counters(result: LoadResult) -> Values:

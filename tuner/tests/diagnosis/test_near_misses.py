@@ -141,6 +141,7 @@ SILENT = {
         run(trial(rate(replies=6_000.0, **HANDSHAKES | {"tls__handshakes_per_s": 0.0}))),  # nobody makes any
         run(trial(rate(replies=6_000.0, **HANDSHAKES | {"cpu0": BUSY, "cpu1": BUSY}))),  # the kernel works
         run(trial(rate(replies=6_000.0, goodput=7_000.0, **HANDSHAKES))),  # it encrypts that much
+        run(trial(rate(replies=6_000.0, **HANDSHAKES | SERVED))),  # a program behind the server computes
     ),
     "ports-run-out": (
         run(trial(rate(**PROXIED | {"network__tcp_time_wait": 19_000}))),  # ports are left

@@ -20,12 +20,12 @@ def handshakes_take_the_cpu(run: RunEvidence) -> Finding | None:
     A server of files needs the kernel; what it computes itself it computes for handshakes.
     """
     rate = run.saturated_rate
-    share, per_s = handshake_share(rate), rate.counter("tls", "handshakes_per_s")
-    if share is None or not per_s or not run.saturated(rate) or share < HANDSHAKE_SHARE:
+    each_us, share = cpu_us_per_handshake(rate), handshake_share(rate)
+    if each_us is None or share is None or not run.saturated(rate) or share < HANDSHAKE_SHARE:
         return None
-    used = _server_cpus(rate) or 0.0
+    per_s = rate.counter("tls", "handshakes_per_s") or 0.0
     resumed = rate.counter("tls", "resumed_percent") or 0.0
-    each_ms = 1000 * share * used / per_s
+    each_ms = each_us / 1000
     return finding(
         "handshakes-take-the-cpu",
         run.best,
@@ -60,16 +60,25 @@ def handshakes_take_the_cpu(run: RunEvidence) -> Finding | None:
     )
 
 
-def handshake_share(rate: Measurement) -> float | None:
-    """The share of the server's CPU time, 0 to 1, that is neither the kernel's nor encryption's.
+def cpu_us_per_handshake(rate: Measurement) -> float | None:
+    """The CPU time that a handshake took the server, new or resumed, at most: what it computed in user mode
+    beyond encryption, over the number of handshakes.
 
-    None where that was not counted, or nobody spoke TLS.
+    None where that was not counted, nobody made any, or a program behind the server computed too.
     """
-    user, used = rate.counter("server_processes", "user"), _server_cpus(rate)
-    if user is None or not used or not rate.counter("tls", "handshakes_per_s"):
+    user, per_s = rate.counter("server_processes", "user"), rate.counter("tls", "handshakes_per_s")
+    if user is None or not per_s or rate.counter("backend", "children"):
         return None
     encrypting = rate.goodput_mbps * 1e6 / 8 / ENCRYPTED_BYTES_PER_CPU_S
-    return max(0.0, user / 100 - encrypting) / used
+    return 1e6 * max(0.0, user / 100 - encrypting) / per_s
+
+
+def handshake_share(rate: Measurement) -> float | None:
+    """The share of the server's CPU time, 0 to 1, that handshakes took at most; None where nobody knows."""
+    each_us, used = cpu_us_per_handshake(rate), _server_cpus(rate)
+    if each_us is None or not used:
+        return None
+    return each_us / 1e6 * (rate.counter("tls", "handshakes_per_s") or 0.0) / used
 
 
 def _share_percent(rate: Measurement) -> float | None:
