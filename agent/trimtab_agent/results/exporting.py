@@ -16,13 +16,13 @@ from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
-from trimtab_tuner.diagnosis.children import memory_of_children
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files, steps
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.exports.server_file import changed_whole
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS, tls
 from trimtab_tuner.targets.backends import backend_of, php_fpm
+from trimtab_tuner.targets.backends.memory import memory_of_children
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.sources import recorded_sources, unmarked
 from trimtab_tuner.workloads import Workload

@@ -9,6 +9,8 @@ from trimtab_tuner.clients import Clients
 from trimtab_tuner.judging.early_stop import Leader
 from trimtab_tuner.judging.job import EarlyEnd, TrialJob
 from trimtab_tuner.judging.judgement import holds, judge, judge_early, scores
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 
@@ -86,6 +88,39 @@ def test_broken_constraint_fails_a_trial_and_no_calibration():
     assert "expected p999 <= 20ms" in judged.reason
     calibration = make_job(constraints=("p999 <= 20ms",), ladder=(), calibrate_from_rps=100.0)
     assert judge(calibration, slow).verdict is Verdict.VERIFIED
+
+
+POOL = with_backend(TARGETS["nginx"].space(), BACKENDS["php"]).default()
+COUNTED = {
+    "backend": {"children": 5, "memory_per_child_bytes": 10 << 20},
+    "memory": {"available_bytes": 270 << 20},
+}
+
+
+def pooled(children, **changes):
+    """A job of nginx before so many processes of PHP, of which no more than five were ever needed."""
+    return make_job(target="nginx", configuration=POOL | {"pm.max_children": children}, **changes)
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_pool_that_may_outgrow_the_memory_fails_though_nothing_was_late(limited):
+    """The reason has the arithmetic; a generator that gave out does not excuse it."""
+    rates = [replace(each, counters=COUNTED, generator_limited=limited) for each in GOOD]
+    judged = judge(pooled(33), rates)
+    assert judged.verdict is Verdict.FAILED_VERIFICATION
+    assert judged.reason == (
+        "The processes that pm.max_children allows do not all fit the memory. Each process behind the server "
+        "took 10.0 MiB, so that 33 processes take 330 MiB; there were 320 MiB for them, enough for 32."
+    )
+    assert judge(pooled(32), rates).verdict is not Verdict.FAILED_VERIFICATION
+
+
+def test_pool_that_may_outgrow_the_memory_is_not_driven_on():
+    """One rate tells what a process takes."""
+    job = pooled(500, end_early=EarlyEnd(objective="peak"))
+    judged = judge_early(job, (replace(GOOD[0], counters=COUNTED),))
+    assert judged.verdict is Verdict.FAILED_VERIFICATION
+    assert judged.reason.endswith("Stopped at 100 requests/s: nothing measured later could mend that.")
 
 
 def test_trial_that_need_not_end_early_does_not():

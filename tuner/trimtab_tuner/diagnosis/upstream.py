@@ -9,10 +9,10 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.diagnosis.chart import EvidenceChart, Reading, over_rates
-from trimtab_tuner.diagnosis.children import MIB, memory_of_children
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
+from trimtab_tuner.targets.backends.memory import MIB, memory_of_children
 
 Curves = Mapping[str, tuple[Trial, Reading]]
 
@@ -116,7 +116,7 @@ def upstream_makes_requests_wait(run: RunEvidence) -> Finding | None:
 def children_outgrow_memory(run: RunEvidence) -> Finding | None:
     """All the processes that are allowed behind the server would need more memory than there is."""
     found = memory_of_children(run.best.configuration, run.best.measurements)
-    if found is None or found.needed_bytes <= found.room_bytes:
+    if found is None or not found.outgrown:
         return None
     return finding(
         "children-outgrow-memory",

@@ -19,6 +19,7 @@ from trimtab_tuner.judging.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.judging.score import score
 from trimtab_tuner.judging.second_objective import second_score
 from trimtab_tuner.judging.verification import verify
+from trimtab_tuner.targets.backends.memory import memory_of_children
 
 SCORED = (Verdict.VERIFIED, Verdict.STOPPED_EARLY, Verdict.GENERATOR_LIMITED)
 
@@ -45,8 +46,13 @@ def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
 
     Constraints say nothing about a calibration that does not look for a capacity: its rates are not those of
     the ladder. What was driven beyond the ladder or between its rungs says nothing against a configuration;
-    nor does a generator that gave out where the server had already been seen not to follow.
+    nor does a generator that gave out where the server had already been seen not to follow. First comes what
+    speaks against a configuration at any rate: processes behind the server that the memory has no room for,
+    though a trial need not have started them all.
     """
+    pool = memory_of_children(job.configuration, measurements)
+    if pool is not None and pool.outgrown:
+        return Judgement(Verdict.FAILED_VERIFICATION, f"{pool.why_outgrown} {pool.sentence}")
     rungs = [m for m in measurements if job.calibrates or m.rate_rps in job.ladder]
     given_way = min((m.rate_rps for m in rungs if gave_way(m, job.clients.loop)), default=math.inf)
     limited = [m for m in rungs if m.generator_limited]

@@ -1,4 +1,5 @@
-"""How many processes of a program behind the server fit the memory: what each takes, and what there is.
+"""Whether the processes that a program behind the server is allowed fit the memory: what each takes, and what
+there is.
 
 What a process takes is its proportional set size: pages that it shares with others count for each in part. A
 pool that is allowed more processes than the load has needed may start them all one day.
@@ -11,14 +12,15 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.targets.backends import backend_of
+from trimtab_tuner.targets.placement import replicas_of
 from trimtab_tuner.wording import counted
 
 MIB = 2**20
 
 
 class ChildrenMemory(NamedTuple):
-    """`allowed` processes by the setting `knob`; each took `each_bytes`, and there were `room_bytes` for all
-    of them, at the rate `rate`.
+    """`allowed` processes by the setting `knob`, over all replicas of the server; each took `each_bytes`, and
+    there were `room_bytes` for all of them, at the rate `rate`.
     """
 
     knob: str
@@ -33,9 +35,19 @@ class ChildrenMemory(NamedTuple):
         return self.allowed * self.each_bytes
 
     @property
+    def outgrown(self) -> bool:
+        """Whether there is too little memory for all of them."""
+        return self.needed_bytes > self.room_bytes
+
+    @property
     def fit(self) -> int:
         """How many there is room for."""
         return int(self.room_bytes / self.each_bytes)
+
+    @property
+    def why_outgrown(self) -> str:
+        """What does not fit what; the sentence has the figures."""
+        return f"The processes that {self.knob} allows do not all fit the memory."
 
     @property
     def sentence(self) -> str:
@@ -43,7 +55,7 @@ class ChildrenMemory(NamedTuple):
         return (
             f"Each process behind the server took {self.each_bytes / MIB:,.1f} MiB, so that "
             f"{counted(self.allowed, 'process', 'processes')} take {self.needed_bytes / MIB:,.0f} MiB; "
-            f"there was room for {self.fit:,}."
+            f"there were {self.room_bytes / MIB:,.0f} MiB for them, enough for {self.fit:,}."
         )
 
 
@@ -64,7 +76,8 @@ def memory_of_children(
         free = free_or_none
     else:
         return None
-    return ChildrenMemory(backend.children, int(configuration[backend.children]), each, free + now, rate)
+    allowed = int(configuration[backend.children]) * replicas_of(configuration)
+    return ChildrenMemory(backend.children, allowed, each, free + now, rate)
 
 
 def _each(rate: Measurement) -> float | None:

@@ -2,9 +2,9 @@
 
 import pytest
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.diagnosis.children import memory_of_children
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, with_backend
+from trimtab_tuner.targets.backends.memory import memory_of_children
 
 GIB = 1 << 30
 
@@ -36,9 +36,18 @@ def test_room_is_what_is_free_with_what_the_processes_hold(name):
     found = memory_of_children(configuration(name, 16), rates)
     assert (found.knob, found.fit) == (BACKENDS[name].children, 40)
     assert found.sentence == (
-        "Each process behind the server took 64.0 MiB, so that 16 processes take 1,024 MiB; there was room "
-        "for 40."
+        "Each process behind the server took 64.0 MiB, so that 16 processes take 1,024 MiB; there were 2,560 "
+        "MiB for them, enough for 40."
     )
+    assert not found.outgrown
+
+
+def test_each_replica_has_a_pool_of_its_own():
+    """What one pool is allowed, all of them are."""
+    chosen = configuration("php", 16) | {"replicas": 4}
+    counted = {"children": 8, "memory_per_child_bytes": 64 << 20}
+    found = memory_of_children(chosen, (rate(backend=counted, memory={"available_bytes": 2 * GIB}),))
+    assert (found.allowed, found.fit, found.outgrown) == (64, 40, True)
 
 
 def test_room_in_a_memory_group_is_that_of_the_group():
