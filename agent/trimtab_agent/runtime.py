@@ -135,9 +135,9 @@ def setting_access(settings: AgentSettings) -> SettingAccess:
     return DirectAccess() if settings.helper is None else HelperAccess(settings.helper)
 
 
-def kernel_of(settings: AgentSettings) -> Kernel:
-    """The knobs of this machine's kernel; loads arrive by the loopback or a virtual device."""
-    return read_kernel(setting_access(settings))
+def kernel_of(settings: AgentSettings, loaded_at: str | None = None) -> Kernel:
+    """The knobs of this machine's kernel, which others load at that address, if its load is not its own."""
+    return read_kernel(setting_access(settings), loaded_at=loaded_at)
 
 
 def alone_on(settings: AgentSettings) -> MachineLock:
@@ -186,7 +186,7 @@ def open_runtime(settings: AgentSettings, *, samples: bool = True) -> Iterator[R
                 settings, repository, layout, station_maker(settings, repository, host_id, layout, counters)
             ),
             host_id=host_id,
-            kernel=lambda: kernel_of(settings),
+            kernel=lambda loaded_at: kernel_of(settings, loaded_at),
         )
         opened.enter_context(pinned_to(layout.generator))
         if samples:

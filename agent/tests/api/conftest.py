@@ -89,7 +89,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
             settings, repository, layout, station_maker(settings, repository, host_id, layout, counters)
         ),
         host_id=host_id,
-        kernel=lambda: kernel_of(settings),
+        kernel=lambda loaded_at: kernel_of(settings, loaded_at),
     )
     listener = listen(settings)
     port = listener.getsockname()[1]

@@ -37,9 +37,9 @@ def test_estimate_of_a_run_with_the_kernel_counts_the_factorial(daemon, here):
 
 
 def test_knob_that_this_kernel_lacks_is_refused_with_its_reason(daemon):
-    """The loopback cannot be polled."""
+    """The load of this machine itself arrives by no card that could be polled."""
     body = {"target": "nginx", "knobs": {"busy_poll": {"fixed": 50}}}
     reply = daemon.client.post("/api/v1/runs/estimate", json=body)
     assert reply.status_code == 422
     assert reply.json()["error"]["field"] == "knobs.busy_poll"
-    assert "cannot be set on this machine" in reply.json()["error"]["message"]
+    assert "cannot be set on this machine: the load comes from this" in reply.json()["error"]["message"]

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from trimtab_agent.kernel.reading import read_kernel
@@ -66,10 +67,38 @@ def test_every_knob_is_either_here_or_lacking_with_a_reason(root):
     assert kernel.reason("somaxconn") == ""
 
 
-def test_busy_polling_is_there_only_where_the_loads_device_can_be_polled(root):
-    """The loopback has no queue of its own."""
-    assert "loopback and virtual devices" in read(root).reason("busy_poll")
-    assert read(root, polls=True).reason("busy_poll") == ""
+@pytest.fixture
+def network(root, monkeypatch):
+    """Devices of that machine by what lies below them: a card, one made of it, and one of neither."""
+    addresses = {}
+    for number, (name, below) in enumerate(
+        {"eth0": "device", "bond0": "lower_eth0", "veth0": "queues"}.items(), start=1
+    ):
+        (root / "sys/class/net" / name / below).mkdir(parents=True)
+        addresses[name] = [
+            SimpleNamespace(address="52:54:00:12:34:56"),
+            SimpleNamespace(address=f"fe80::{number}%{name}"),
+            SimpleNamespace(address=f"10.0.0.{number}"),
+        ]
+    monkeypatch.setattr("psutil.net_if_addrs", lambda: addresses)
+
+
+@pytest.mark.parametrize(
+    ("loaded_at", "why"),
+    [
+        (None, "the load comes from this machine itself"),
+        ("10.0.0.1", ""),
+        ("fe80::1", ""),
+        ("10.0.0.2", ""),
+        ("10.0.0.3", "the load arrives by veth0, which is a virtual device and has no queue to poll"),
+        ("10.0.0.9", "the generators load 10.0.0.9, and no network device of this machine has that address"),
+    ],
+)
+def test_busy_polling_is_there_only_where_the_load_arrives_by_a_network_card(root, network, loaded_at, why):
+    """The loopback has no queue of its own, and nor have virtual devices."""
+    kernel = read(root, loaded_at=loaded_at)
+    assert kernel.reason("busy_poll").startswith(why)
+    assert ("busy_poll" in {each.knob.name for each in kernel.here}) == (why == "")
 
 
 def test_a_knob_that_differs_from_cpu_to_cpu_is_left_alone(root):

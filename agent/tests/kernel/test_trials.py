@@ -157,7 +157,7 @@ def test_a_search_over_server_and_kernel_tells_what_each_gains(runtime, kernel_n
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--knob=busy_poll=50"], "busy_poll cannot be set on this machine: the load does not arrive"),
+        (["--knob=busy_poll=50"], "busy_poll cannot be set on this machine: the load comes from"),
         (["--knob=tcp_congestion_control=nosuch"], "expected one of"),
         (["--knob=tcp_wmem_max=65536", "--knob=tcp_wmem_default=1048576"], "tcp_wmem_default = 1048576"),
     ],

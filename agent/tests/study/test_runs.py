@@ -5,20 +5,26 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
+from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from live_support import WAIT_S, start_calibrated, tiny_spec
+from trimtab_agent.affinity.balancers import Balancer
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning
+from trimtab_agent.fleet.run_stations import Chosen, RunStations, Wanted
 from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.kernel.reading import Kernel, KnobHere, KnobLacking
+from trimtab_agent.os_settings.tuners import KernelTuner
 from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study import progress as progress_module
 from trimtab_agent.study.progress import RunProgress
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.targets.kernel import kernel_knob
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +53,96 @@ def test_run_has_its_tags_from_its_beginning(runtime):
     runtime.service.stop(run_id)
     assert runtime.repository.run(run_id).tags == ("mine", "of two words")
     runtime.service.wait()
+
+
+KERNEL = Kernel(
+    here=(
+        KnobHere(
+            knob=kernel_knob("tcp_autocorking").here(1),
+            files=("/proc/sys/net/ipv4/tcp_autocorking",),
+            needs="nothing",
+        ),
+    ),
+    lacking=(
+        KnobLacking(name="busy_poll", reason="no queue to poll"),
+        KnobLacking(name="busy_read", reason="no queue to poll"),
+        KnobLacking(name="scaling_governor", reason="there is none"),
+    ),
+    tuners=(KernelTuner(name="TuneD", pid=12, sets="sets values of the kernel"),),
+)
+AUTOCORKING = {"tcp_autocorking": KnobSpec(choices=(0, 1))}
+IRQBALANCE = Balancer(name="irqbalance", pid=34, would_undo="moves every interrupt", can_ban=False)
+TUNED = Balancer(name="TuneD", pid=12, would_undo="sets masks again", can_ban=False)
+NOT_HERE = (
+    "Knobs of the kernel that cannot be set here: busy_poll, busy_read (no queue to poll); scaling_governor "
+    "(there is none)."
+)
+OTHERS = (
+    (
+        "TuneD runs (process 12): it sets values of the kernel. A trial under which a value moves does not "
+        "count: stop it for the time of the run."
+    ),
+    "irqbalance runs (process 34): it moves every interrupt.",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"kernel": True}, (NOT_HERE, *OTHERS)),
+        ({"knobs": AUTOCORKING}, OTHERS),
+        ({}, ()),
+    ],
+    ids=["--kernel", "one knob of the kernel", "the server alone"],
+)
+def test_run_that_tunes_the_kernel_begins_with_who_else_does(runtime, listener, monkeypatch, asked, told):
+    """Told live and recorded, before anything is measured; and of all its knobs which are not here."""
+    monkeypatch.setattr(runtime.service, "kernel", lambda _loaded_at: KERNEL)
+    monkeypatch.setattr("trimtab_agent.study.runs.balancers", lambda: (TUNED, IRQBALANCE))
+    run_id = runtime.service.start(tiny_spec().model_copy(update=asked))
+    listener.wait_for_rate(trial=1)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    said = [event.message for event in runtime.repository.events(run_id)]
+    assert tuple(said[: len(told)]) == told
+    assert told or not any("irqbalance" in sentence for sentence in said)
+
+
+def test_run_that_tunes_the_kernel_says_again_who_else_does_when_it_goes_on(runtime, monkeypatch):
+    """What was not there when it began may be there now."""
+    monkeypatch.setattr(runtime.service, "kernel", lambda _loaded_at: KERNEL)
+    monkeypatch.setattr("trimtab_agent.study.runs.balancers", lambda: ())
+    run_id = runtime.service.start(tiny_spec().model_copy(update={"knobs": AUTOCORKING}))
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    monkeypatch.setattr("trimtab_agent.study.runs.balancers", lambda: (IRQBALANCE,))
+    runtime.service.resume(run_id)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    assert OTHERS[1] in [event.message for event in runtime.repository.events(run_id)]
+
+
+def test_kernel_is_read_for_where_generators_of_other_machines_load_this_one(runtime, monkeypatch):
+    """Whether a card can be polled depends on which one the load arrives by."""
+    asked = []
+    monkeypatch.setattr(runtime.service, "kernel", lambda loaded_at: asked.append(loaded_at) or KERNEL)
+    layout = runtime.layout
+    chosen = Chosen(len(layout.server), layout.document(), loaded_at="10.0.0.1")
+    monkeypatch.setattr(runtime.service, "_chosen", lambda _spec: chosen)
+    runtime.service.estimate(tiny_spec().model_copy(update={"kernel": True, "generators": ("one",)}))
+    assert asked == ["10.0.0.1"]
+
+
+def test_generators_of_other_machines_load_this_one_at_its_address_on_the_way_to_them(runtime, monkeypatch):
+    """Here they are on this machine too, so that is the loopback's."""
+    fleet = MagicMock()
+    fleet.return_value.__enter__.return_value.generators.return_value = (
+        SimpleNamespace(name="one", address="tls://127.0.0.1:9"),
+    )
+    monkeypatch.setattr("trimtab_agent.fleet.controller.Fleet", fleet)
+    stations = RunStations(runtime.settings, runtime.repository, runtime.layout, Mock())
+    assert stations.choose(Wanted(generators=("one",)), "core", 1).loaded_at == "127.0.0.1"
+    assert stations.choose(Wanted(), "core", 1).loaded_at is None
 
 
 def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener, monkeypatch):

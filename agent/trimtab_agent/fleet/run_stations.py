@@ -47,12 +47,14 @@ class Wanted:
 class Chosen:
     """What a run is carried out on: `cpus` is how many the server has where it has least, `fleet` and
     `layout` are recorded with it, and `version` is that of the target's server; None for this machine.
+    `loaded_at` is the address of this machine at which others load it, None where its load is its own.
     """
 
     cpus: int
     layout: dict[str, Any]
     fleet: dict[str, Any] | None = None
     version: str | None = None
+    loaded_at: str | None = None
 
     @property
     def over_hosts(self) -> bool:
@@ -83,14 +85,18 @@ class RunStations:
         if not wanted.hosts and not wanted.generators:
             return Chosen(len(self._own.server), self._own.document())
         from trimtab_agent.fleet.controller import Fleet
+        from trimtab_agent.fleet.engine import own_address
 
         with Fleet(self._settings.fleet, self._settings.credentials) as fleet:
-            fleet.generators(wanted.generators)
+            generators = fleet.generators(wanted.generators)
             if wanted.hosts:
                 return self._on_hosts(fleet.present(), wanted, target, seed)
         layout = self._own.whole(wanted.generators)
         return Chosen(
-            len(layout.server), layout.document(), {"hosts": {}, "generators": list(wanted.generators)}
+            len(layout.server),
+            layout.document(),
+            {"hosts": {}, "generators": list(wanted.generators)},
+            loaded_at=own_address(generators[0].address),
         )
 
     def _on_hosts(self, present: Mapping[str, "Present"], wanted: Wanted, target: str, seed: int) -> Chosen:

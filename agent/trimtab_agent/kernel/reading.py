@@ -13,12 +13,13 @@ from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.kernel import KERNEL_KNOBS, KernelKnob, Needs
 
+from trimtab_agent.host.network_cards import comes_by_card, device_of
 from trimtab_agent.os_settings.access import DirectAccess, SettingAccess, SettingGone, SettingRefused
 from trimtab_agent.os_settings.tuners import KernelTuner, kernel_tuners
 
-NO_POLLING = (
-    "the load does not arrive by a device that can be polled: loopback and virtual devices have no queue of "
-    "their own"
+OWN_LOAD = (
+    "the load comes from this machine itself, by the loopback or by virtual devices, and those have no queue "
+    "to poll; generators on other machines (--generator) send it to a network card"
 )
 OTHER_NAMESPACE = (
     "the helper runs in another network namespace than the server would; start it in the same one"
@@ -58,18 +59,19 @@ class Kernel(Frozen):
         return tuple(each.knob for each in self.here if names is None or each.knob.name in names)
 
 
-def read_kernel(access: SettingAccess, *, polls: bool = False, root: Path = Path("/")) -> Kernel:
-    """The kernel of this machine; `polls` says whether the load arrives by a device that can be polled.
+def read_kernel(access: SettingAccess, *, loaded_at: str | None = None, root: Path = Path("/")) -> Kernel:
+    """The kernel of this machine, which generators on other machines load at the address `loaded_at`; None
+    where the load is its own.
 
     Nothing is written. `root` stands before every path that is only looked for (tests use a directory).
     """
-    elsewhere = other_namespace(access)
+    elsewhere, no_polling = other_namespace(access), _no_polling(loaded_at, root)
     here: list[KnobHere] = []
     lacking: list[KnobLacking] = []
     for knob in KERNEL_KNOBS:
         try:
-            if knob.needs == "device-that-polls" and not polls:
-                raise SettingRefused(NO_POLLING)
+            if knob.needs == "device-that-polls" and no_polling:
+                raise SettingRefused(no_polling)
             if elsewhere and knob.knob.scope == "namespace":
                 raise SettingRefused(elsewhere)
             here.append(_read(knob, access, root))
@@ -79,6 +81,18 @@ def read_kernel(access: SettingAccess, *, polls: bool = False, root: Path = Path
         except SettingRefused as error:
             lacking.append(KnobLacking(name=knob.name, reason=str(error)))
     return Kernel(here=tuple(here), lacking=tuple(lacking), tuners=kernel_tuners())
+
+
+def _no_polling(loaded_at: str | None, root: Path) -> str:
+    """Why the load arrives by nothing that can be polled; empty where it does by a network card."""
+    if loaded_at is None:
+        return OWN_LOAD
+    device = device_of(loaded_at)
+    if device is None:
+        return f"the generators load {loaded_at}, and no network device of this machine has that address"
+    if not comes_by_card(device, root / "sys"):
+        return f"the load arrives by {device}, which is a virtual device and has no queue to poll"
+    return ""
 
 
 def other_namespace(access: SettingAccess) -> str:

@@ -23,7 +23,7 @@ import logging
 import os
 import resource
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -34,10 +34,13 @@ from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.presets import Estimate
+from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.kernel import tunes_kernel
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
+from trimtab_agent.affinity.balancers import balancers
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import (
     HostError,
@@ -64,6 +67,7 @@ from trimtab_agent.station.own_file_check import (
     upstreams_missing,
 )
 from trimtab_agent.station.requirements import missing_program, require
+from trimtab_agent.study.kernel_words import not_tuned, others_at_work
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.recorded_run import found_so_far
 from trimtab_agent.study.specification import Plan, RunSpec, check
@@ -82,8 +86,8 @@ RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 class RunService:
     """Starts, stops and resumes runs on this machine; all methods may be called from any thread.
 
-    `paths` is where runs leave what; `host_id` is the machine's record; `kernel` reads its kernel; `stations`
-    chooses and makes those of a run.
+    `paths` is where runs leave what; `host_id` is the machine's record; `kernel` reads its kernel, given the
+    address at which others load it; `stations` chooses and makes those of a run.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class RunService:
         recorder: Recorder,
         stations: RunStations,
         host_id: int,
-        kernel: Callable[[], Kernel],
+        kernel: Callable[[str | None], Kernel],
     ) -> None:
         self._settings = settings
         self._repository = repository
@@ -125,7 +129,8 @@ class RunService:
         self._require_own_file(plan, chosen)
         with self._guard, self._alone(over_hosts=chosen.over_hosts) as lock:
             run = self._create(plan, chosen, version)
-            self._launch(run.id, lock)
+            lacking = not_tuned(self.kernel(chosen.loaded_at)) if spec.kernel else ""
+            self._launch(run.id, lock, first_said=[("info", lacking)] if lacking else [])
             return run.id
 
     def resume(self, run_id: int, even_if_changed: bool = False) -> int:
@@ -278,7 +283,9 @@ class RunService:
     def _checked(self, spec: RunSpec, chosen: Chosen | None = None) -> Plan:
         """The plan of a run; raises SpecError, FleetError."""
         chosen = chosen or self._chosen(spec)
-        return check(spec, self.paths.workloads, cpus=chosen.cpus, kernel=self.kernel)
+        return check(
+            spec, self.paths.workloads, cpus=chosen.cpus, kernel=lambda: self.kernel(chosen.loaded_at)
+        )
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
@@ -347,8 +354,15 @@ class RunService:
             self._repository.add_event(run.id, "info", f"Your site: {sentence}.")
         return run
 
-    def _launch(self, run_id: int, lock: MachineLock, repeated: Trial | None = None) -> None:
-        """Starts the thread of a recorded run, or of the repeat of one of its trials.
+    def _launch(
+        self,
+        run_id: int,
+        lock: MachineLock,
+        repeated: Trial | None = None,
+        first_said: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Starts the thread of a recorded run, or of the repeat of one of its trials; `first_said` is what
+        the run says at its beginning, each with its level.
 
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
@@ -368,6 +382,7 @@ class RunService:
                 recorder=self._recorder,
                 stations=stations,
                 last_number=last_number,
+                first_said=(*first_said, *self._others_at_work(run_id)),
             )
             if repeated is None:
                 # Not before the study is there: what it refuses does not run.
@@ -388,6 +403,12 @@ class RunService:
             raise
         # The thread waits for the guard, which is held, before it takes these back.
         self._study, self._run_id, self._thread = study, run_id, thread
+
+    def _others_at_work(self, run_id: int) -> list[tuple[str, str]]:
+        """A warning for each program that sets the kernel beside a run that tunes it."""
+        space = Space.model_validate(self._repository.run(run_id).space)
+        found = others_at_work(self.kernel(None), balancers()) if tunes_kernel(space) else []
+        return [("warning", sentence) for sentence in found]
 
     def _require(self, run: records.Run) -> str:
         """The version of its server here; raises what `start` does if the run cannot go on here."""

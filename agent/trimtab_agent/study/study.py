@@ -82,7 +82,8 @@ class RunEnd:
 class Study:
     """One run, from what is recorded of it to its end; it closes its stations.
 
-    Trials up to `last_number` have been offered to stations before.
+    Trials up to `last_number` have been offered to stations before. `first_said` is told at the beginning,
+    each sentence with its level.
     """
 
     def __init__(
@@ -96,7 +97,9 @@ class Study:
         recorder: Recorder,
         stations: Sequence[TrialStation],
         last_number: int = 0,
+        first_said: Sequence[tuple[str, str]] = (),
     ) -> None:
+        self._first_said = first_said
         self._run = run = repository.run(run_id)
         self._agent = agent
         self._repository = repository
@@ -246,6 +249,8 @@ class Study:
 
     def _go_through_phases(self) -> None:
         self._enter(RunPhase.PREPARING)
+        for level, sentence in self._first_said:
+            self._announcer.note(level, sentence)
         self._prepare()
         self._enter(RunPhase.CALIBRATING)
         if self._settings.capacity_only:

@@ -39,7 +39,7 @@ def get_topology(context: ContextDep) -> Topology:
 @router.get("/host/kernel")
 def get_kernel(context: ContextDep) -> Kernel:
     """The knobs of the kernel that a run can tune here, what they are set to now, and which are lacking."""
-    return context.service.kernel()
+    return context.service.kernel(None)
 
 
 @router.get("/affinity", response_model=AffinityStatus)

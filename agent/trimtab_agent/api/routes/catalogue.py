@@ -101,7 +101,7 @@ def get_space(name: str, context: ContextDep, kernel: bool = False) -> Space:
     space = TARGETS[name].space(cpus=len(context.layout.server))
     if not kernel:
         return space
-    knobs = context.service.kernel().knobs()
+    knobs = context.service.kernel(None).knobs()
     return with_kernel(space, knobs, worth_freeing(space, knobs, Conditions()))
 
 
