@@ -255,8 +255,9 @@ bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, Mari
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md
 	@$(LAB_PAGE)/mariadb.md < .build/mariadb.md > docs/lab/mariadb.md
 
-bench-tls: .build/packages-bench setup ## trimtab-load beside h2load and wrk over TLS and HTTP/2, interleaved, on nginx; six minutes; prints a page
-	@$(BIN)/python server-core/bench/tls_generators.py
+bench-tls: .build/packages-bench setup ## trimtab-load beside h2load and wrk over TLS and HTTP/2, interleaved, on nginx; six minutes; writes docs/lab/tls.md
+	@$(BIN)/python server-core/bench/tls_generators.py > .build/tls.md
+	@$(LAB_PAGE)/tls.md < .build/tls.md > docs/lab/tls.md
 
 behaviours: setup ## measure the testable statements of the literature, where rounds are missing; writes docs/lab/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py

@@ -1,8 +1,8 @@
 """trimtab-load beside h2load and wrk: HTTP/1.1 over TLS, HTTP/2 over TLS, HTTP/2 without; the same nginx.
 
-Prints a page, in six minutes. One CPU serves, the other asks. Connections are kept, and each asks again as
-soon as it has its reply; over HTTP/2 each keeps several streams under way. In each round all generators
-drive, in random order, and ratios are taken within the round.
+Prints the page docs/lab/tls.md, in six minutes. One CPU serves, the other asks. Connections are kept, and
+each asks again as soon as it has its reply; over HTTP/2 each keeps several streams under way. In each round
+all generators drive, in random order, and ratios are taken within the round.
 
     tls_generators.py [--rounds N] [--seconds S]
 """
@@ -155,12 +155,13 @@ def main() -> None:
                     done = measured(case, url, options.rounds, options.seconds)
                     sections.append(section(case, size, done))
     version = re.search(r"\S+$", subprocess.check_output(["h2load", "--version"], text=True).strip())
-    print("# trimtab-load beside h2load and wrk, measured here\n")
+    print("# The generator over TLS\n")
     print(
-        f"TLS 1.3 with {CIPHER} and an ECDSA key; {CONNECTIONS} connections that are kept, {options.rounds} "
-        f"rounds of {options.seconds} s for each generator, in random order within a round. "
-        f"{servers.versions()['nginx']}, h2load {version[0] if version else ''}. Medians with their range; "
-        "ratios are those within a round. `make bench-tls` prints this page.\n"
+        f"trimtab-load beside h2load and wrk. TLS 1.3 with {CIPHER} and an ECDSA key; {CONNECTIONS} "
+        f"connections that are kept, {options.rounds} rounds of {options.seconds} s for each generator, in "
+        f"random order within a round. {servers.versions()['nginx'].removeprefix('nginx version: ')}, h2load "
+        f"{version[0] if version else ''}. Medians with their range; ratios are those "
+        "within a round. `make bench-tls` writes this page.\n"
     )
     print(f"Machine: {report.machine()}.\n")
     print("\n".join(sections), end="")
