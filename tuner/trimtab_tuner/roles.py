@@ -51,6 +51,8 @@ class Role(StrEnum):
     """Sessions of TLS that the server keeps, to be resumed."""
     TLS_TICKETS = "tls-tickets"
     """Whether clients keep their sessions of TLS, encrypted by the server."""
+    TLS_BY_KERNEL = "tls-by-kernel"
+    """Whether the kernel encrypts what the server sends."""
     STREAMS = "streams"
     """Requests of one HTTP/2 connection that are worked on at once."""
     UPSTREAM_KEEPALIVE = "upstream-keep-alive"

@@ -101,6 +101,23 @@ def test_busy_polling_is_there_only_where_the_load_arrives_by_a_network_card(roo
     assert ("busy_poll" in {each.knob.name for each in kernel.here}) == (why == "")
 
 
+@pytest.mark.parametrize(
+    ("over_tcp", "why"),
+    [
+        ("espintcp mptcp tls", ""),
+        ("mptcp", "this kernel has no TLS, or has not loaded it (modprobe tls): "),
+        (None, "there is no /proc/sys/net/ipv4/tcp_available_ulp"),
+    ],
+)
+def test_kernel_encrypts_for_servers_where_its_module_is_loaded(root, over_tcp, why):
+    """No worker of a server has the right to load it."""
+    if over_tcp is not None:
+        (root / "proc/sys/net/ipv4/tcp_available_ulp").write_text(f"{over_tcp}\n")
+    told = read(root).no_tls
+    assert told.startswith(why)
+    assert bool(told) == bool(why)
+
+
 def test_a_knob_that_differs_from_cpu_to_cpu_is_left_alone(root):
     """One default could not put both back."""
     (root / "sys/devices/system/cpu/cpufreq/policy4/scaling_governor").write_text("performance\n")

@@ -79,6 +79,13 @@ def test_server_speaks_tls_with_a_certificate_of_the_moment(name, key, driven, t
     assert [stat.S_IMODE(file.stat().st_mode) for file in keys] == [0o600] * len(tls.KEY.choices)
 
 
+def test_nginx_answers_where_tls_is_left_to_the_kernel(driven):
+    """Whether or not this kernel has any: without, nginx encrypts by itself."""
+    result = driven("nginx", KTLS="on", sendfile="on")
+    assert result.failures == {}
+    assert result.requests.replied > 0
+
+
 @pytest.mark.parametrize("name", SPEAKING)
 def test_exported_file_speaks_tls_when_it_is_driven(name, server_order, file_set, tmp_path):
     """With the settings that it has itself, and certificates of the run."""

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from trimtab_agent.errors import SpecError
+from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.workloads import WORKLOADS
@@ -99,6 +100,38 @@ def test_users_file_with_tls_is_the_default_of_a_run_over_tls(tmp_path):
     assert ecdsa.space.fixed["tls_key"] == "ecdsa"
     with pytest.raises(SpecError, match="tls_key: your file keeps its own certificates"):
         check(spec.model_copy(update={"knobs": {"tls_key": KnobSpec(choices=("rsa", "ecdsa"))}}))
+
+
+BY_KERNEL = RunSpec(target="nginx", workload="specweb99-tls")
+NO_TLS = Kernel(here=(), lacking=(), no_tls="it has not loaded it")
+
+
+def test_tls_by_the_kernel_is_tuned_where_the_kernel_can(tmp_path):
+    """And where not, it stays as it is in the file of the user, whatever that is."""
+    assert "KTLS" in {knob.name for knob in check(BY_KERNEL).space.free}
+    assert check(BY_KERNEL, kernel=lambda: NO_TLS).space.fixed["KTLS"] == "off"
+    file = tmp_path / "nginx.conf"
+    told = "ssl_conf_command Options KTLS;"
+    file.write_text(f"events {{}} http {{ {told} server {{ listen 443 ssl; }} }}")
+    own = BY_KERNEL.model_copy(update={"base": str(file)})
+    assert check(own, kernel=lambda: NO_TLS).space.fixed["KTLS"] == "on"
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "KTLS cannot be set on this machine: it has not loaded it"),
+        ({"hosts": ("one", "two")}, "KTLS cannot be set: that is known of this machine alone; expected no"),
+    ],
+)
+def test_tls_by_the_kernel_is_refused_where_the_kernel_cannot_or_nobody_knows(fields, why):
+    """Unless it is asked to stay off."""
+    asked = BY_KERNEL.model_copy(update=fields)
+    for knob in (KnobSpec(fixed="on"), KnobSpec(choices=("off", "on"))):
+        with pytest.raises(SpecError, match=re.escape(why)):
+            check(asked.model_copy(update={"knobs": {"KTLS": knob}}), kernel=lambda: NO_TLS)
+    off = asked.model_copy(update={"knobs": {"KTLS": KnobSpec(fixed="off")}})
+    assert check(off, kernel=lambda: NO_TLS).space.fixed["KTLS"] == "off"
 
 
 def test_fixed_knob_leaves_the_search():

@@ -21,6 +21,7 @@ OWN_LOAD = (
     "the load comes from this machine itself, by the loopback or by virtual devices, and those have no queue "
     "to poll; generators on other machines (--generator) send it to a network card"
 )
+OVER_TCP = "/proc/sys/net/ipv4/tcp_available_ulp"
 OTHER_NAMESPACE = (
     "the helper runs in another network namespace than the server would; start it in the same one"
 )
@@ -44,11 +45,15 @@ class KnobLacking(Frozen):
 
 
 class Kernel(Frozen):
-    """What there is and what is not, each in the order of `KERNEL_KNOBS`; and who else sets it (`tuners`)."""
+    """What there is and what is not, each in the order of `KERNEL_KNOBS`; and who else sets it (`tuners`).
+
+    `no_tls` says why it does not encrypt for servers; empty if it does.
+    """
 
     here: tuple[KnobHere, ...]
     lacking: tuple[KnobLacking, ...]
     tuners: tuple[KernelTuner, ...] = ()
+    no_tls: str = ""
 
     def reason(self, name: str) -> str:
         """Why a knob cannot be set here; empty if it can."""
@@ -80,7 +85,19 @@ def read_kernel(access: SettingAccess, *, loaded_at: str | None = None, root: Pa
             lacking.append(KnobLacking(name=knob.name, reason=f"there is no {knob.path}{debugfs}"))
         except SettingRefused as error:
             lacking.append(KnobLacking(name=knob.name, reason=str(error)))
-    return Kernel(here=tuple(here), lacking=tuple(lacking), tuners=kernel_tuners())
+    return Kernel(here=tuple(here), lacking=tuple(lacking), tuners=kernel_tuners(), no_tls=_no_tls(root))
+
+
+def _no_tls(root: Path) -> str:
+    """Why the kernel does not encrypt what servers send. Their workers may not have its module loaded."""
+    try:
+        over_tcp = (root / OVER_TCP.removeprefix("/")).read_text().split()
+    except OSError:
+        return f"there is no {OVER_TCP}"
+    if "tls" in over_tcp:
+        return ""
+    listed = " ".join(over_tcp) or "nothing"
+    return f"this kernel has no TLS, or has not loaded it (modprobe tls): {OVER_TCP} has {listed}"
 
 
 def _no_polling(loaded_at: str | None, root: Path) -> str:

@@ -235,6 +235,7 @@ def check(
         space = _begun_with(space, target, base)
         if definition.tls is not None or definition.http2 is not None:
             space = _begun_with_tls(space, spec, target, base)
+    space = _with_tls_by_kernel(space, spec, kernel)
     new_base = None
     if settings.two_files:
         space, new_base = _of_two_files(spec, settings, space, target, cpus)
@@ -498,6 +499,23 @@ def _with_kernel(
         raise SpecError("kernel", f"kernel: none of its knobs can be set on this machine: {why}")
     free = worth_freeing(space, knobs, conditions) if spec.kernel and settings.searches else frozenset()
     return with_kernel(space, knobs, free)
+
+
+def _with_tls_by_kernel(space: Space, spec: RunSpec, kernel: Callable[[], Kernel]) -> Space:
+    """The space without a choice whether the kernel encrypts, where it cannot; refuses to be asked for it."""
+    knob = space.of_role(Role.TLS_BY_KERNEL)
+    if knob is None:
+        return space
+    if spec.hosts:
+        why = ": that is known of this machine alone; expected no hosts"
+    else:
+        why = f" on this machine: {no_tls}" if (no_tls := kernel().no_tls) else ""
+    asked = spec.knobs.get(knob.name)
+    if not why or (asked is not None and asked.fixed == "off"):
+        return space
+    if asked is not None:
+        raise SpecError(f"knobs.{knob.name}", f"{knob.name} cannot be set{why}")
+    return space.kept(knob.name)
 
 
 def _refuse_unchangeable(space: Space, target: Target, base: BaseFile) -> None:

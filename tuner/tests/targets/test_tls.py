@@ -181,6 +181,50 @@ def test_tls_is_left_to_the_kernel_where_the_users_site_leaves_it(secure):
     assert said == ([["Options", "KTLS"], ["Ciphersuites", "TLS_AES_128_GCM_SHA256"]] if secure else [])
 
 
+def by_kernel(text):
+    """What the blocks of a file have their kernel do, with nginx' other commands for OpenSSL."""
+    return [each.arguments for each, _ in syntax.walk(syntax.parse(text)) if each.name == "ssl_conf_command"]
+
+
+SITE, TURNED = "server {{ listen 443 ssl; {} }}", "ssl_conf_command Options KTLS;"
+ON, OFF = SITE.format(TURNED), SITE.format("ssl_conf_command Options -KTLS;")
+OTHERS = SITE.format("ssl_conf_command Groups X25519;")
+
+
+@pytest.mark.parametrize(
+    ("before", "was", "now"),
+    [
+        ("http { }", None, "http { ssl_conf_command Options KTLS; }"),
+        ("http { ssl_conf_command Options A; }", None, "http { ssl_conf_command Options A,KTLS; }"),
+        ("http { ssl_conf_command Options 'A, -KTLS'; }", "off", "http { ssl_conf_command Options A,KTLS; }"),
+        ("http { ssl_conf_command Options A,+KTLS; }", "on", "http { ssl_conf_command Options A,-KTLS; }"),
+        (  # a site with commands of its own takes none of the others
+            f"http {{ {OTHERS} }}",
+            None,
+            f"http {{ {TURNED} {OTHERS.replace('{', '{ ' + TURNED)} }}",
+        ),
+        (f"http {{ {ON} {OFF} }}", "on", f"http {{ {OFF} {OFF} }}"),
+        (f"http {{ {OFF} {ON} }}", "off", f"http {{ {TURNED} {ON} {ON} }}"),
+    ],
+)
+def test_tls_by_the_kernel_is_read_and_turned_where_the_file_has_it(before, was, now):
+    """The other options stay; and what is as it shall be already is not touched."""
+    nginx = TARGETS["nginx"]
+    assert nginx.parse_tls(before).get("KTLS") == was
+    turned = "off" if was == "on" else "on"
+    changed = nginx.changed(before, space("nginx").default() | {"KTLS": turned}, ["KTLS"], CONTEXT)
+    assert changed.split() == now.split()
+    assert nginx.parse_tls(changed)["KTLS"] == turned
+    same = space("nginx").default() | {"KTLS": was or "off"}
+    assert nginx.changed(before, same, ["KTLS"], CONTEXT) == before
+
+
+def test_file_of_ours_leaves_tls_to_the_kernel_only_where_that_is_asked_for():
+    """An older OpenSSL would refuse the very name."""
+    assert by_kernel(rendered("nginx")) == []
+    assert by_kernel(rendered("nginx", KTLS="on")) == [["Options", "KTLS"]]
+
+
 def test_key_that_stands_in_the_file_itself_is_not_named():
     """The comment, which is shown, says of what kind it is."""
     nginx = TARGETS["nginx"]
@@ -219,6 +263,8 @@ def test_measured_file_that_is_driven_has_its_settings_of_tls_once(name):
     """The exported file is measured itself: its own lines are replaced, not doubled."""
     target = TARGETS[name]
     configuration = space(name).default() | {"tls_key": "ecdsa"}
+    if name == "nginx":
+        configuration["KTLS"] = "on"
     text = target.render(configuration, CONTEXT)
     private = target.private(text, configuration, list(configuration), replace(CONTEXT, tls_directory="/own"))
     said = [line.strip() for line in private.splitlines() if not line.startswith("#")]

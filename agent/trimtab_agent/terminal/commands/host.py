@@ -76,6 +76,7 @@ def kernel(as_json: Json = False) -> None:
         print(f"    Tuned {FREED[each.needs]}.")
     for lacking in found.lacking:
         print(f"{lacking.name}: cannot be set here, {lacking.reason}")
+    print(f"TLS by the kernel: {f'no, {found.no_tls}' if found.no_tls else 'yes'}")
     for tuner in found.tuners:
         print(f"{tuner}. A trial under which a value moves does not count.")
 

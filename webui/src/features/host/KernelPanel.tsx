@@ -31,7 +31,7 @@ export function KernelPanel() {
       description="What a run can tune beside the server. It sets a knob for one trial, and puts it back afterwards."
     >
       <Loadable query={kernel} what="The knobs of the kernel" height={240}>
-        {({ here, lacking, tuners = [] }) => (
+        {({ here, lacking, tuners = [], no_tls }) => (
           <>
             {here.length > 0 && (
               <FoldingTable fz="sm" verticalSpacing={5} aria-label="Knobs of the kernel">
@@ -69,7 +69,7 @@ export function KernelPanel() {
                 It {sets}. A trial under which a value moves does not count.
               </Message>
             ))}
-            {lacking.length > 0 && (
+            {(lacking.length > 0 || no_tls) && (
               <>
                 <h3 className={classes.heading}>What cannot be set here</h3>
                 <ul className={classes.lacking} aria-label="What cannot be set here">
@@ -78,6 +78,7 @@ export function KernelPanel() {
                       <code>{name}</code>: {reason}
                     </li>
                   ))}
+                  {no_tls && <li>TLS by the kernel: {no_tls}</li>}
                 </ul>
               </>
             )}

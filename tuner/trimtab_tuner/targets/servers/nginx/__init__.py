@@ -18,6 +18,7 @@ from trimtab_tuner.targets.placement import Workers, replica_constraints, replic
 from trimtab_tuner.targets.servers.nginx import (
     editing,
     files,
+    kernel_tls,
     levels,
     logs,
     private,
@@ -35,6 +36,7 @@ from trimtab_tuner.targets.servers.nginx.knobs import (
     FREE,
     HTTP2,
     KNOBS,
+    KTLS,
     PROXY_FREE,
     PROXY_KNOBS,
     TLS_KNOBS,
@@ -71,6 +73,7 @@ class NginxTarget:
         "worker_cpu_affinity": 'for p in $(pgrep nginx); do taskset -cp "$p"; done',
         "reuseport": "ss -ltn (as many lines for the listening address as there are workers)",
         "backlog": "ss -ltn (column Send-Q of the listening address)",
+        "KTLS": "cat /proc/net/tls_stat (TlsTxSw grows with each connection that the kernel encrypts)",
         "thread_pool_threads": "ls /proc/$(pgrep -n nginx)/task | wc -l (one more than the threads)",
     }
 
@@ -153,6 +156,8 @@ class NginxTarget:
             told = levels_of[knob.name].places
             if knob.name in BLOCK and told:
                 found |= _read_tls(knob, told[-1].arguments)
+        if (by_kernel := kernel_tls.said(tree)) is not None:
+            found[KTLS.name] = by_kernel
         return found
 
     def parse_proxy(self, text: str) -> Configuration:

@@ -7,8 +7,8 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
 from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
-from trimtab_tuner.targets.servers.nginx import levels, logs, proxying, rendering, syntax
-from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE
+from trimtab_tuner.targets.servers.nginx import kernel_tls, levels, logs, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE, KTLS
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 LISTEN_OPTIONS = {"backlog", "reuseport"}
@@ -52,6 +52,8 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
         edits += _listen_edits(tree, configuration, knobs)
     if logs.BUFFER.name in knobs:
         edits += logs.edits(tree, configuration)
+    if KTLS.name in knobs:
+        edits += kernel_tls.edits(tree, configuration[KTLS.name])
     return apply(text, [*edits, *proxying.edits(text, tree, configuration, knobs)])
 
 
@@ -68,6 +70,9 @@ def excerpt(configuration: Configuration, knobs: Collection[str], context: Rende
         parts.append(
             ((KEEPALIVE.name,), f"# in each upstream, at its end\n{line}\n{rendering.REUSED_CONNECTION}")
         )
+    if KTLS.name in knobs:
+        said = kernel_tls.line(configuration[KTLS.name])
+        parts.append(((KTLS.name,), f"# in: http, and each server with a command of its own\n{said}\n"))
     if LISTEN_OPTIONS & set(knobs):
         options = rendering.listen_options(configuration).strip()
         parts.append((("backlog", "reuseport"), f"# options of listen: {options}\n"))

@@ -2,7 +2,8 @@
 
 Knobs are named after nginx's directives (nginx.org/en/docs: ngx_core_module, ngx_http_core_module); `backlog`
 and `reuseport` are options of `listen`, `thread_pool_threads` is the option `threads` of `thread_pool`,
-`keepalive` belongs to an upstream (ngx_http_upstream_module).
+`keepalive` belongs to an upstream (ngx_http_upstream_module), `KTLS` is one of the options of OpenSSL that
+`ssl_conf_command` sets.
 `worker_cpu_affinity` is a plan, `none` or `process`, from which rendering makes the masks.
 """
 
@@ -131,6 +132,14 @@ KNOBS = (
     idle_time("keepalive_timeout", 75),
 )
 
+KTLS = Knob(
+    name="KTLS",
+    role=Role.TLS_BY_KERNEL,
+    kind="categorical",
+    choices=ON_OFF,
+    default="off",
+    help="Whether the kernel encrypts what is sent; only then sendfile does anything over TLS.",
+)
 TLS_KNOBS = (
     KEY,
     session_cache("ssl_session_cache"),
@@ -143,6 +152,7 @@ TLS_KNOBS = (
         unit="bytes",
         help="What a record of TLS carries at most: a small one is whole sooner, large ones cost less.",
     ),
+    KTLS,
 )
 
 # Without TLS an address of nginx up to 1.25 speaks either HTTP/2 or HTTP/1.
@@ -239,7 +249,7 @@ BLOCK = {
 }
 """Where the directive of a knob stands: the block it belongs to, "" for the top of the file.
 
-`keepalive` stands in the block of each upstream.
+`keepalive` stands in the block of each upstream, `KTLS` where `kernel_tls.py` says.
 """
 
 

@@ -17,7 +17,8 @@ from trimtab_tuner.targets.base import (
 from trimtab_tuner.targets.behind import PROXIED, proxied_at
 from trimtab_tuner.targets.http2 import HTTP2, speaks_http2
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
-from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
+from trimtab_tuner.targets.servers.nginx import kernel_tls
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KTLS
 
 STATUS_PATH = "/status"
 TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -73,7 +74,11 @@ def render(configuration: Configuration, context: RenderContext, about: About = 
         in_block("events", "use epoll;\n" + block("events")),
         in_block(
             "http",
-            _types() + temporary_paths(prefix) + block("http") + servers(configuration, context, about),
+            _types()
+            + temporary_paths(prefix)
+            + block("http")
+            + _by_kernel(configuration, about)
+            + servers(configuration, context, about),
         ),
     ]
     return "\n".join(parts)
@@ -108,6 +113,13 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         masks = [f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers)] if cpus else ["auto"]
         lines["worker_cpu_affinity"] = f"worker_cpu_affinity {' '.join(masks)};"
     return {name: lines[name] for name in BLOCK if name in lines}
+
+
+def _by_kernel(configuration: Configuration, about: About) -> str:
+    """Whether the kernel encrypts; nothing where not, as older versions of OpenSSL know no such option."""
+    if KTLS.name not in configuration:
+        return ""
+    return about(KTLS.name) + (kernel_tls.line("on") + "\n") * (configuration[KTLS.name] == "on")
 
 
 def proxy_buffers(configuration: Configuration) -> str:
