@@ -15,7 +15,7 @@
  *
  * A connection belongs to one reader, which alone keeps its timer, moves it from state to state and closes
  * it. It travels by queue, and is at any time in the hands of one thread, in one queue, or in the kernel's
- * interest set only: one bit of what is posted about it says which (pipeline.h). So there is no lock on a
+ * interest set only: one word says whether it is the last of these (posting.h). So there is no lock on a
  * connection, and no queue can overflow: there are no more items than descriptors.
  *
  * CONTROL. How many of the readers and writers work, how much each takes from its queue at a time, and which

@@ -5,6 +5,7 @@
 #define TRIMTAB_HTTPD_ARCH_PIPELINE_H
 
 #include "httpd/arch/pipeline_control.h"
+#include "httpd/arch/posting.h"
 #include "httpd/arch/queue.h"
 #include "httpd/connection/connection.h"
 #include "httpd/connection/worker.h"
@@ -22,17 +23,10 @@ struct pipeline_connection {
     bool expired;                /* it was cut off because its reply made no progress */
     bool in_write_set;           /* the one in which only replies that block are watched */
     _Atomic bool blocked;        /* it waits to become writable */
-    _Atomic uint32_t posted;     /* from here on what stays when the structure is used again */
+    struct posting posting;      /* from here on what stays when the structure is used again */
     _Atomic uint64_t entered_ns; /* the queue that it is in, if that is to be known */
     unsigned home;               /* row of the reader that it belongs to; never changes */
 };
-
-/*
- * What is posted. A connection with POSTED_BUSY is in the hands of a stage, or in exactly one queue; one
- * without is in the hands of the kernel's interest sets alone, and whoever sets the bit has to see that it
- * gets into the queue of its reader. The lower bits are flags of io/events.h that the reader has yet to see.
- */
-#define POSTED_BUSY UINT32_C(8)
 
 /* Items that a reader and a writer take from their queues at most before others get their turn. */
 #define PIPELINE_BATCH       256

@@ -83,8 +83,7 @@ static void distribute(struct pipeline *pipeline, const struct event *events, in
 
             if (events[i].tag == TAG_WAKE || connection->home != reader)
                 continue;
-            /* Whoever holds it looks at the flags before letting go of it. */
-            if (atomic_fetch_or(&connection->posted, POSTED_BUSY | events[i].flags) & POSTED_BUSY)
+            if (!posting_report(&connection->posting, events[i].flags))
                 continue;
             pipeline_note_entry(pipeline, connection);
             batch[length++] = connection;

@@ -47,7 +47,7 @@ static bool admit(struct worker *worker, struct connection *connection, const st
 /* Replies wait in `replies` until the reader is done with their connections. */
 const struct driver pipeline_driver = {
     .connection_bytes = sizeof(struct pipeline_connection),
-    .fresh_bytes = offsetof(struct pipeline_connection, posted),
+    .fresh_bytes = offsetof(struct pipeline_connection, posting),
     .allocate = allocate,
     .admit = admit,
     .send = sending_leave_to_others,
@@ -69,7 +69,7 @@ static void dispose(struct reader *reader, struct pipeline_connection *own)
     struct connection *connection = &own->connection;
 
     for (;;) {
-        uint32_t expected = POSTED_BUSY;
+        uint32_t flags;
 
         if (worker->closing_idle && connection_is_idle(connection))
             serving_retire(worker, &connection->timer);
@@ -82,13 +82,13 @@ static void dispose(struct reader *reader, struct pipeline_connection *own)
             return;
         }
         if (connection->state == CLOSED) {
-            atomic_store(&own->posted, 0);
+            posting_close(&own->posting);
             pipeline_release_quota(reader->stage.pipeline, own->listener);
             return;
         }
-        if (atomic_compare_exchange_strong(&own->posted, &expected, 0))
+        if (posting_let_go(&own->posting, &flags))
             return;
-        serving_run(worker, connection, atomic_fetch_and(&own->posted, POSTED_BUSY) & ~POSTED_BUSY);
+        serving_run(worker, connection, flags);
     }
 }
 
@@ -115,7 +115,7 @@ static void open_connection(struct reader *reader, int fd, uint16_t listener)
         return;
     }
     own->listener = listener;
-    atomic_store(&own->posted, POSTED_BUSY);
+    posting_open(&own->posting);
     serving_run(worker, connection, EVENT_READABLE); /* it may have asked already */
     dispose(reader, own);
 }
@@ -131,14 +131,12 @@ static void work(struct reader *reader, void *item)
         return;
     }
     pipeline_note_exit(&reader->stage.pipeline->read_control.admission, own);
-    if (own->connection.state == CLOSED) {
-        /* The event was under way when the connection was closed. */
-        atomic_store(&own->posted, 0);
-    } else if (own->connection.state == SENDING) {
+    if (!posting_take(&own->posting, own->connection.state == CLOSED))
+        return; /* the event was under way when the connection was closed */
+    if (own->connection.state == SENDING)
         take_back(reader, own);
-    } else {
+    else
         dispose(reader, own);
-    }
 }
 
 /* If the peer has taken too little of its reply, cuts the socket off, whereupon Write Poll and Write bring
@@ -163,11 +161,10 @@ static void expired(void *user, struct timer *timer)
     struct reader *reader = user;
     struct worker *worker = reader->stage.worker;
     struct pipeline_connection *own = (struct pipeline_connection *)connection_of_timer(timer);
-    uint32_t idle = 0;
 
     if (own->connection.state == SENDING) {
         expired_while_sending(worker, own);
-    } else if (atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
+    } else if (posting_seize(&own->posting)) {
         serving_expired(worker, timer);
         dispose(reader, own);
     } else {
@@ -181,10 +178,8 @@ static void retire(void *user, struct timer *timer)
 {
     struct reader *reader = user;
     struct pipeline_connection *own = (struct pipeline_connection *)connection_of_timer(timer);
-    uint32_t idle = 0;
 
-    if (own->connection.state == READING &&
-        atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
+    if (own->connection.state == READING && posting_seize(&own->posting)) {
         serving_retire(reader->stage.worker, timer);
         dispose(reader, own);
     }
