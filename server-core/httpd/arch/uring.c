@@ -264,6 +264,22 @@ static void expired(void *user, struct timer *timer)
     dispose(queues, (struct uring_connection *)connection);
 }
 
+/* A worker that was held up may look at the clock before it has looked at what arrived meanwhile. So a time
+ * that is over is a reason to look; only a peer that has done nothing until then is cut off. Returns false on
+ * failure. */
+static bool expire(struct queues *queues)
+{
+    struct worker *worker = queues->worker;
+    const uint64_t now_ns = worker->now_ns;
+
+    if (timers_wait_ms(&worker->timers, now_ns) != 0)
+        return true;
+    if (!turn(queues, 0) || !work_phase(queues))
+        return false;
+    timers_expire(&worker->timers, now_ns, expired, queues);
+    return true;
+}
+
 /* The server is to shut down: closes a connection that has nothing under way. */
 static void retire(void *user, struct timer *timer)
 {
@@ -398,7 +414,8 @@ static int serve(struct queues *queues)
             accept_queue_make_places(&queues->accept_queue, retire, queues);
         }
         sending_phase(queues);
-        timers_expire(&worker->timers, worker->now_ns, expired, queues);
+        if (!expire(queues))
+            return EXIT_RUNTIME;
         if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, queues);
             retired = true;

@@ -205,9 +205,14 @@ void serving_expired(void *user, struct timer *timer)
         return;
     }
     serving_run(worker, connection, EVENT_READABLE | EVENT_WRITABLE);
-    if (connection->state == CLOSED || connection->state == LINGERING ||
-        (connection->state != SENDING &&
-         (worker->counters->requests != requests || worker->counters->bytes_sent != bytes_sent)) ||
+    if (connection->state == CLOSED || connection->state == LINGERING)
+        return;
+    if (worker->counters->requests != requests) {
+        if (connection->state == SENDING)
+            connection_pace(worker, connection); /* its time begins with the reply, which may be elsewhere */
+        return;
+    }
+    if ((connection->state != SENDING && worker->counters->bytes_sent != bytes_sent) ||
         connection_keeps_pace(worker, connection))
         return;
     if (connection->state == READING && connection->protocol.input)

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -257,6 +258,35 @@ def test_request_that_came_while_the_worker_was_held_up_is_not_taken_for_idlenes
     await_state(lambda: server.command("show info")["uptime_s"] > uptime_s + 3.5)
     assert slow.reply().body == big
     assert other.reply().body == b"contents"
+
+
+def test_request_that_comes_as_the_idle_time_ends_has_a_time_of_its_own_for_a_long_reply(
+    start: Callable[..., Any],
+    await_state: Callable[..., Any],
+    timed_architecture: dict[str, str],
+    limit_s: float,
+) -> None:
+    """A worker that stood still meanwhile sees that the time is over before it sees the request.
+
+    The reply is longer than the socket takes at once, and gets out whole none the less.
+    """
+    settings = {"keepalive_timeout": limit_s, "request_timeout": 60, "min_bytes_per_s": 25000}
+    server = start(**timed_architecture, **settings, sndbuf=16384)
+    contents = os.urandom(3_000_000)
+    server.write("big", contents)
+    server.write("file", b"contents")
+    client = server.connect(receive_buffer=4096)
+    assert client.get("/file").body == b"contents"
+    server.await_total(replies_200=1)
+    pids = set(server.worker_pids())
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    over_s = time.monotonic() + limit_s + 0.5
+    await_state(lambda: time.monotonic() > over_s)
+    client.ask("/big")
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    assert client.reply().body == contents
 
 
 def test_set_request_timeout_applies_to_new_connections(
