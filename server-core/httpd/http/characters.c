@@ -23,9 +23,9 @@
 const uint8_t CHARACTER_CLASSES[256] = {
     ['\t'] = VALUE, [' '] = VALUE,
     ['"'] = VALUE, ['<'] = VALUE, ['>'] = VALUE, ['\\'] = VALUE,
-    ['!'] = LETTER, ['$'] = LETTER, ['%'] = LETTER, ['&'] = LETTER, ['\''] = LETTER, ['*'] = LETTER,
+    ['!'] = LETTER, ['$'] = LETTER, ['&'] = LETTER, ['\''] = LETTER, ['*'] = LETTER,
     ['+'] = LETTER, ['-'] = LETTER, ['.'] = LETTER, ['_'] = LETTER, ['~'] = LETTER,
-    ['#'] = TOKEN | VALUE,
+    ['#'] = TOKEN | VALUE, ['%'] = TOKEN | VALUE | TARGET,
     ['^'] = TOKEN | VALUE | TARGET, ['`'] = TOKEN | VALUE | TARGET, ['|'] = TOKEN | VALUE | TARGET,
     ['{'] = VALUE | TARGET, ['}'] = VALUE | TARGET, ['/'] = VALUE | TARGET, ['?'] = VALUE | TARGET,
     ['@'] = VALUE | TARGET,

@@ -16,7 +16,7 @@ enum {
     CHARACTER_TARGET = 4, /* §3.2; what browsers leave unescaped (`|`, `[`, `^`…) is let pass */
     CHARACTER_HOST = 8,   /* RFC 3986 §3.2.2, without looking at the grammar of IPv6 literals */
     CHARACTER_DIGIT = 16,
-    CHARACTER_NAME = 32, /* of a host, but for colons and the brackets of IP literals */
+    CHARACTER_NAME = 32, /* of a host, but for colons, brackets of IP literals and percent-encoding */
 };
 
 extern const uint8_t CHARACTER_CLASSES[256]; /* of each character */

@@ -46,6 +46,17 @@ static bool is_ip_literal(const char *text, size_t length)
     return inet_pton(AF_INET6, address, &parsed) == 1;
 }
 
+/* Returns how many bytes are of a name, in which others may stand percent-encoded (RFC 3986 §3.2.2). */
+static size_t name_span(const char *text, size_t length)
+{
+    size_t span = characters_span(text, length, CHARACTER_NAME);
+
+    while (span + 2 < length && text[span] == '%' && hex_value(text[span + 1]) >= 0 &&
+           hex_value(text[span + 2]) >= 0)
+        span += 3 + characters_span(text + span + 3, length - span - 3, CHARACTER_NAME);
+    return span;
+}
+
 /* A host with an optional port, as in Host and in absolute targets (9110:7.2). */
 static bool is_authority(const char *text, size_t length)
 {
@@ -59,7 +70,7 @@ static bool is_authority(const char *text, size_t length)
             !is_ip_literal(text + 1, host_length - 2))
             return false;
     } else {
-        host_length = characters_span(text, length, CHARACTER_NAME);
+        host_length = name_span(text, length);
     }
     if (host_length == length)
         return true;
@@ -84,7 +95,9 @@ static unsigned take_target(struct request *request, const char *data, const cha
 
         while (end < length && target[end] != '/' && target[end] != '?')
             end++;
-        if (end == scheme_length || !is_authority(target + scheme_length, end - scheme_length))
+        /* Without a host it is invalid, with a port too (9110:4.2.1). */
+        if (end == scheme_length || target[scheme_length] == ':' ||
+            !is_authority(target + scheme_length, end - scheme_length))
             return HTTP_BAD_REQUEST;
         target += end;
         length -= end;
