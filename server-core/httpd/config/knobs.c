@@ -268,8 +268,11 @@ static bool parse_list(const struct knob *knob, const char *text, struct knob_va
         value->cpus = calloc(KNOB_ELEMENTS_MAX, sizeof(*value->cpus));
     ok = ok && (value->addresses || value->cpus);
     for (char *element; ok && (element = strsep(&rest, ",")) != NULL;) {
+        size_t length = strlen(element);
+
+        while (length > 0 && strchr(" \t", element[length - 1]))
+            element[--length] = '\0';
         element += strspn(element, " \t");
-        element[strcspn(element, " \t")] = '\0';
         ok = value->count < KNOB_ELEMENTS_MAX && parse_element(knob, element, value, value->count);
         value->count += ok;
     }

@@ -56,6 +56,9 @@ static const struct {
     {KNOB_LISTEN, "[::1]", NULL},
     {KNOB_LISTEN, ":80", NULL},
     {KNOB_LISTEN, "127.0.0.1:80,", NULL},
+    {KNOB_LISTEN, " 127.0.0.1:80 ,\t127.0.0.1:81\t", "127.0.0.1:80,127.0.0.1:81"},
+    {KNOB_LISTEN, "127.0.0.1:80 127.0.0.1:81", NULL},
+    {KNOB_LISTEN, "127.0.0.1:80\t127.0.0.1:81,127.0.0.1:82", NULL},
     {KNOB_LISTEN, "", NULL},
     {KNOB_AFFINITY, "0,1,0", "0,1,0"},
     {KNOB_AFFINITY, "none", "none"},
@@ -63,6 +66,8 @@ static const struct {
     {KNOB_AFFINITY, "0-3", NULL},
     {KNOB_AFFINITY, "1024", NULL},
     {KNOB_AFFINITY, "0,,1", NULL},
+    {KNOB_AFFINITY, "0 1", NULL},
+    {KNOB_AFFINITY, "0, ,1", NULL},
     {KNOB_ROOT, "/srv", "/srv"},
     {KNOB_ROOT, "", NULL},
 };
