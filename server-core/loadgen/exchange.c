@@ -205,6 +205,20 @@ static bool take_body(struct connections *all, struct connection *c, const char 
     return false;
 }
 
+/* Looks at the head that begins with the `length` bytes at *data. Heads which only announce another one (RFC
+ * 9110 §15.2) are passed over; that of a change of the protocol is none of these. */
+static enum reply_parse parse_head(const char **data, size_t *length, bool to_head, struct reply_head *head)
+{
+    enum reply_parse parse = reply_parse_head(*data, *length, to_head, head);
+
+    while (parse == REPLY_PARSED && head->status < 200 && head->status != 101) {
+        *data += head->head_bytes;
+        *length -= head->head_bytes;
+        parse = reply_parse_head(*data, *length, to_head, head);
+    }
+    return parse;
+}
+
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
 {
     const struct request_kind *kind = connection_kind(all, c->request);
@@ -220,8 +234,9 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         account_first_byte(all->account, c->intended_ns, all->received_ns);
     }
 
+    const char *data = all->received;
     size_t length = c->partial_bytes + (size_t)got;
-    enum reply_parse parse = reply_parse_head(all->received, length, kind->method == METHOD_HEAD, &c->head);
+    enum reply_parse parse = parse_head(&data, &length, kind->method == METHOD_HEAD, &c->head);
     enum failure reason;
     bool drained = exchange_drained(all, c, (size_t)got == room, until_empty);
     if (head_refused(parse, parse == REPLY_INCOMPLETE ? length : c->head.head_bytes, &reason)) {
@@ -229,15 +244,14 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         return false;
     }
     if (parse == REPLY_INCOMPLETE) {
-        keep_partial_head(c, all->received, length);
+        keep_partial_head(c, data, length);
         return read_on(all, c, (size_t)got, drained);
     }
     forget_partial_head(c);
     asked_learn(all, c->request, &c->head);
 
     reply_body_begin(c);
-    return take_body(all, c, all->received + c->head.head_bytes, length - c->head.head_bytes, (size_t)got,
-                     drained);
+    return take_body(all, c, data + c->head.head_bytes, length - c->head.head_bytes, (size_t)got, drained);
 }
 
 static bool read_body(struct connections *all, struct connection *c, bool until_empty)

@@ -198,6 +198,27 @@ def test_broken_reply_fails_with_its_reason(load, serve, script, reason):
     assert result["sessions"]["failed"] == 10
 
 
+@pytest.mark.parametrize("piece", [1, 1000])
+def test_replies_that_only_announce_another_are_passed_over(load, serve, piece):
+    """What comes first with a status of 1xx is no reply (RFC 9110 §15.2), however it is cut into packets."""
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
+
+    def script(connection):
+        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        while True:
+            connection.read_request()
+            sent = (
+                b"HTTP/1.1 100 Continue\r\n\r\n" + early + b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
+            )
+            for start in range(0, len(sent), piece):
+                connection.send(sent[start : start + piece])
+
+    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE).result
+    assert cells(result) == {"replied": 30}
+    assert result["replies"]["by_status"] == {"200": 30}
+    assert [each["size_bytes"] for each in result["size_classes"]] == [3]
+
+
 def test_announced_close_is_followed_by_a_new_connection(load, serve):
     """`Connection: close` on a reply ends the connection and not the session."""
 
