@@ -30,29 +30,15 @@
 #define LOOK_MS      500 /* between looks whether an idle connection should give way */
 
 /* There is one connection, and what it waits for is seen from its state. */
-static bool open_connection(struct worker *worker, struct connection *connection)
-{
-    (void)worker, (void)connection;
-    return true;
-}
-
 static void watch(struct worker *worker, struct connection *connection)
 {
     (void)worker, (void)connection;
 }
 
-static void close_connection(struct worker *worker, int fd)
-{
-    (void)worker;
-    close(fd);
-}
-
 const struct driver driver_blocking_loop = {
     .connection_bytes = sizeof(struct connection),
     .fresh_bytes = sizeof(struct connection),
-    .open = open_connection,
     .watch = watch,
-    .close = close_connection,
 };
 
 /* Makes the set of the listeners and the wake-up. Returns its descriptor, or -1 with errno. */

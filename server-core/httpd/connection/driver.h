@@ -32,9 +32,9 @@ struct driver {
     /* Returns a chunk of CONNECTIONS_PER_CHUNK zeroed structures, or NULL. */
     struct connection *(*allocate)(struct worker *worker);
 
-    /* How a connection waits, if not in the worker's event set; all of them or none.
-     * open(): begins to wait for a request; returns false with errno. watch(): waits from now on for what the
-     * connection's state asks for. close(): closes its socket. */
+    /* How a connection waits, if not in the worker's event set: watch() waits from now on for what the
+     * connection's state asks for. open(): begins to wait for a request; returns false with errno. close():
+     * closes its socket. */
     bool (*open)(struct worker *worker, struct connection *connection);
     void (*watch)(struct worker *worker, struct connection *connection);
     void (*close)(struct worker *worker, int fd);

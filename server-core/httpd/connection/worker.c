@@ -42,7 +42,7 @@ static int isolate(const struct worker *worker)
 
 unsigned worker_shared_row(const struct worker *worker, unsigned row)
 {
-    return worker->copies > 0 ? row * worker->copies + worker->copy : row;
+    return row * worker->copies + worker->copy;
 }
 
 struct counters *worker_counters(const struct worker *worker, unsigned row)
@@ -99,9 +99,7 @@ void worker_pin(const struct worker *worker)
 
 int64_t worker_connections_in_all(const struct worker *worker)
 {
-    const int64_t connections = atomic_load(&worker->settings->max_connections);
-
-    return worker->copies > 0 ? config_share(connections, worker->copies, worker->copy) : connections;
+    return config_share(atomic_load(&worker->settings->max_connections), worker->copies, worker->copy);
 }
 
 void worker_refresh(struct worker *worker)

@@ -65,8 +65,8 @@ struct worker {
      * number `row`; NULL: this worker makes its own. */
     struct file_table *table;
 
-    /* Set in a copy of an architecture (n-copy): its rows of counters are every `copies`th from `copy` on,
-     * and it has its share of max_connections. 0: there are no copies. */
+    /* The server that it belongs to is copy `copy` of `copies`, usually the only one: its rows of counters
+     * are every `copies`th from `copy` on, and it has its share of max_connections. */
     unsigned copies, copy;
 
     /* Made by worker_open(). */

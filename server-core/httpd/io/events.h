@@ -58,9 +58,6 @@ struct event_mechanism {
     /* To be called before the descriptor of a connection is closed. NULL: closing it is enough. */
     void (*remove_connection)(struct event_set *set, int fd);
 
-    /* Closes the descriptor of a connection. NULL: close(2) does. */
-    void (*close_connection)(struct event_set *set, int fd);
-
     /* Watches a connection for `interest`, EVENT_READABLE and EVENT_WRITABLE, from now on. */
     int (*watch)(struct event_set *set, int fd, uint64_t tag, uint32_t interest);
 

@@ -79,6 +79,7 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     worker->log_rings = master->log_rings;
     worker->master = master_pid;
     worker->process = index;
+    worker->copies = 1;
     worker_take_row(worker, index);
     worker->wake_fd = master->wake_fds[index];
     worker->wake_fds = master->wake_fds;
