@@ -231,10 +231,16 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
-bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/lab/benchmarks.md
+# ONLY=many_connections measures what that script does and leaves the rest of the page as it is.
+ONLY :=
+MEASURED = $(if $(ONLY),$(filter $(addprefix %/,$(addsuffix .py,$(ONLY))),$(BENCHMARKS)),$(BENCHMARKS))
+
+bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; ONLY=many_connections: that table alone; writes docs/lab/benchmarks.md
+	@[ -n "$(MEASURED)" ] || { echo "make: ONLY=$(ONLY): expected one or more of $(basename $(notdir $(BENCHMARKS)))" >&2; exit 1; }
 	@$(NINJA) -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
-	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
-	@$(LAB_PAGE)/benchmarks.md < .build/benchmarks.md > docs/lab/benchmarks.md
+	@{ for script in $(MEASURED); do $(BIN)/python $$script; echo; done; } | tee .build/measured.md
+	@$(LAB_PAGE)/benchmarks.md $(if $(ONLY),docs/lab/benchmarks.md) < .build/measured.md > .build/benchmarks.md
+	@cp .build/benchmarks.md docs/lab/benchmarks.md
 
 bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/lab/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md

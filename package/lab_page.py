@@ -1,4 +1,4 @@
-"""Puts what people have written to a page of measurements: `lab_page.py NOTES < measured > page`.
+"""Puts what people have written to a page of measurements: `lab_page.py NOTES [PAGE] < measured > page`.
 
 A page in docs/lab has two sources that lie apart. Its tables are printed by programs, anew whenever somebody
 measures. Its notes (`package/lab_notes/`) are written by people: what a table shows, what was missed and why,
@@ -7,6 +7,9 @@ end of the section of that heading, between `MARKS`. Where the page has no such 
 come last, under their own.
 
 A page that has its notes already may be given: they are replaced. So notes can be changed without measuring.
+
+With PAGE only some of its sections were measured: each, with what stands below it, takes the place of the one
+of the same heading, or comes last. What is said of the machine at the head of the page is then of the others.
 """
 
 import re
@@ -36,6 +39,29 @@ def measured_of(page: str) -> str:
     return NOTED.sub("\n", page)
 
 
+def _level(heading: str) -> int:
+    return len(heading) - len(heading.lstrip("#"))
+
+
+def _outermost(text: str) -> list[tuple[str, str]]:
+    """The sections of the second level or above, with their headings; the first is what stands above all."""
+    found: list[tuple[str, str]] = []
+    for heading, body in sections(text):
+        part = "\n\n".join(each for each in (heading, body) if each)
+        if found and _level(heading) > 2:
+            found[-1] = (found[-1][0], found[-1][1] + "\n\n" + part)
+        else:
+            found.append((heading, part))
+    return found
+
+
+def with_sections(page: str, measured: str) -> str:
+    """The page, without notes, with these sections in the place of those of the same headings."""
+    new = dict(_outermost(measured))
+    parts = [new.pop(heading, part) for heading, part in _outermost(measured_of(page))]
+    return "\n\n".join([*parts, *new.values()]) + "\n"
+
+
 def with_notes(page: str, notes: str) -> str:
     """The page with these notes in the place of those that it has."""
     left = dict(sections(notes))
@@ -53,4 +79,7 @@ def _marked(notes: str) -> str:
 
 if __name__ == "__main__":
     file = Path(sys.argv[1])  # a page need not have any
-    sys.stdout.write(with_notes(sys.stdin.read(), file.read_text() if file.exists() else ""))
+    made = sys.stdin.read()
+    if len(sys.argv) > 2:
+        made = with_sections(Path(sys.argv[2]).read_text(), made)
+    sys.stdout.write(with_notes(made, file.read_text() if file.exists() else ""))

@@ -42,11 +42,14 @@ The aim is missed.
 """
 
 
-def page_of(measured, notes, tmp_path):
-    """What the program makes of both."""
+def page_of(measured, notes, tmp_path, page=None):
+    """What the program makes of both, and of the page whose other sections are to stay."""
     file = tmp_path / "notes.md"
     file.write_text(notes)
     command = [sys.executable, PROGRAM, file]
+    if page is not None:
+        command.append(tmp_path / "page.md")
+        command[-1].write_text(page)
     return subprocess.run(command, input=measured, capture_output=True, text=True, check=True).stdout
 
 
@@ -65,6 +68,25 @@ def test_measuring_anew_changes_the_tables_alone(tmp_path):
     assert anew == first.replace("1,000", "1,200")
     assert page_of(first, WRITTEN, tmp_path) == first
     assert "The aim is reached." in page_of(first, WRITTEN.replace("missed", "reached"), tmp_path)
+
+
+def test_section_that_was_measured_alone_takes_its_place(tmp_path):
+    """With what stands below it; the others stay as they are, and so do the notes."""
+    page = page_of(MEASURED.replace("| ours | 1,000 |", "### Details\n\nOld."), WRITTEN, tmp_path)
+    alone = "## Small files\n\n| ours | 2,000 |\n"
+    anew = page_of(alone, WRITTEN, tmp_path, page)
+    assert anew == page_of(
+        f"{MEASURED.partition('## Small')[0]}{alone}\n## Large{MEASURED.partition('## Large')[2]}",
+        WRITTEN,
+        tmp_path,
+    )
+    assert "Old." not in anew
+
+
+def test_section_that_the_page_has_not_yet_comes_last(tmp_path):
+    """A benchmark that is new."""
+    page = page_of("## Middling files\n\nNone.\n", "", tmp_path, MEASURED)
+    assert page == MEASURED + "\n## Middling files\n\nNone.\n"
 
 
 def test_page_without_notes_is_what_was_measured(tmp_path):
