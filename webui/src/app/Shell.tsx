@@ -8,8 +8,8 @@ import { useActions } from '../actions/ActionsProvider';
 import { Palette } from '../actions/Palette';
 import { useProgress } from '../api/useProgress';
 import { TextLink } from '../components/links';
+import { doingOf } from '../maths/doing';
 import { formatPercent } from '../maths/format';
-import { phaseOf } from '../maths/phase';
 import { useLive } from '../stream/LiveProvider';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
 import { DemoBanner } from './DemoBanner';
@@ -68,8 +68,7 @@ export function Shell() {
                 className={classes.running}
                 underline="never"
               >
-                Run {progress.run_id} · {progress.pause === 'yes' ? 'paused' : phaseOf(progress.phase)} ·{' '}
-                {formatPercent(progress.fraction)}
+                Run {progress.run_id} · {doingOf(progress)} · {formatPercent(progress.fraction)}
               </TextLink>
             )}
             <EndNoticeButton running={progress !== null} />

@@ -3,16 +3,16 @@ import type { Progress } from '../../api/generated';
 import { Figure, FigureList } from '../../components/Figure';
 import { LinkButton } from '../../components/links';
 import { Panel } from '../../components/Panel';
+import { doingOf } from '../../maths/doing';
 import { formatCount, formatDuration, formatMbps, formatPercent } from '../../maths/format';
-import { phaseOf } from '../../maths/phase';
 import classes from './HomePage.module.css';
 
 /** How far the run that is going on has come, and the way to it. */
 export function RunningNow({ progress }: { progress: Progress }) {
-  const { run_id, phase, pause, fraction, trial, trials_expected, elapsed_s, eta_s, best } = progress;
+  const { run_id, fraction, trial, trials_expected, elapsed_s, eta_s, best } = progress;
   return (
     <Panel
-      title={`Run ${run_id} is ${pause === 'yes' ? 'paused' : phaseOf(phase)}`}
+      title={`Run ${run_id} is ${doingOf(progress)}`}
       actions={
         <LinkButton to="/runs/$id" params={{ id: run_id }}>
           Watch run {run_id}

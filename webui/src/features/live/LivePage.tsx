@@ -14,6 +14,7 @@ import { HostPanels } from '../../counters/HostPanels';
 import { LoadPanels } from '../../counters/LoadPanels';
 import classes from '../../counters/panelGrid.module.css';
 import { ZoomBar } from '../../counters/ZoomBar';
+import { doingOf } from '../../maths/doing';
 import { type Pause, useLiveView, usePart, usePause } from './useLiveView';
 import { useStoredSamples } from './useStoredSamples';
 import { WorkersPanel } from './WorkersPanel';
@@ -47,7 +48,7 @@ export function LivePage() {
       title="Live"
       description={
         progress
-          ? `Run ${progress.run_id} is ${progress.phase}.`
+          ? `Run ${progress.run_id} is ${doingOf(progress)}.`
           : 'No run is going on; the counters of the host go on all the same.'
       }
       actions={
