@@ -93,6 +93,8 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
   const told = capacity_gain ?? gain;
   const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
   const words = own ? outcome.beyond_figures : outcome.sentence;
+  // The gain in capacity stands between the capacities before and after.
+  const toldAbove = standard !== undefined && inCapacity && confirmed;
   return (
     <Panel title="Outcome">
       {own && standard && <Changes own={own.performance} standard={standard.performance} />}
@@ -103,23 +105,29 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
               label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
               value={<KnobChips of={freePart(best, run.space)} />}
             />
-            <Figure
-              label="Gain over the default"
-              value={
-                isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />
-              }
-              detail={
-                isDefault
-                  ? 'the default is kept'
-                  : !confirmed
-                    ? 'not confirmed'
-                    : told === null
-                      ? 'the sentence below says why'
-                      : inCapacity
-                        ? 'in capacity'
-                        : 'in score'
-              }
-            />
+            {!toldAbove && (
+              <Figure
+                label="Gain over the default"
+                value={
+                  isDefault ? (
+                    'none shown'
+                  ) : (
+                    <GainText gain={told} atLeast={inCapacity && capacity_at_least} />
+                  )
+                }
+                detail={
+                  isDefault
+                    ? 'the default is kept'
+                    : !confirmed
+                      ? 'not confirmed'
+                      : told === null
+                        ? 'the sentence below says why'
+                        : inCapacity
+                          ? 'in capacity'
+                          : 'in score'
+                }
+              />
+            )}
             {own && !standard && <Headline own={own.performance} />}
           </FigureList>
         </div>
