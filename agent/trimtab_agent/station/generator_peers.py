@@ -1,8 +1,9 @@
 """Whether trimtab-load measures what others measure: it and a peer drive the same server, in turn.
 
-The peers are Debian's wrk, a closed loop of so many connections, and httperf, an open loop of sessions.  Each
+The peers are Debian's wrk, a closed loop of so many connections, and httperf, an open loop of sessions. Each
 round drives both once, in alternating order, on the same CPUs; only the ratios within a round are compared,
-because a machine changes from minute to minute more than two good generators differ.
+because a machine changes from minute to minute more than two good generators differ. Latencies are not
+compared: under overload wrk waits for the server, and httperf does not count from when a request was due.
 """
 
 import json
