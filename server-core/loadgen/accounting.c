@@ -59,6 +59,7 @@ void account_merge(struct account *to, const struct account *from)
     to->sessions_offered += from->sessions_offered;
     to->sessions_started += from->sessions_started;
     to->sessions_slow += from->sessions_slow;
+    to->most_open += from->most_open; /* each at its own moment, so no fewer than at any one */
     add_all(to->session_ends, from->session_ends, SESSION_END_COUNT);
     add_all(to->sessions_dropped, from->sessions_dropped, DROP_COUNT);
     to->requests_offered += from->requests_offered;

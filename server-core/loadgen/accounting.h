@@ -84,6 +84,7 @@ struct account {
     uint64_t sessions_offered;
     uint64_t sessions_started;
     uint64_t sessions_slow; /* of those started: with a slow client */
+    uint64_t most_open;     /* connections at once, those too that nobody has accepted yet */
     uint64_t session_ends[SESSION_END_COUNT];
     uint64_t sessions_dropped[DROP_COUNT];
     uint64_t requests_offered;

@@ -151,6 +151,8 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
     all->account->sessions_slow += slow;
     timeout_queue_append(&all->connect_timeouts, &c->timeout, intended_ns + all->connect_timeout_ns);
     all->open++;
+    if (all->open > all->account->most_open)
+        all->account->most_open = all->open;
     /* On the loopback a connection is established when connect(2) returns, so there is nothing to wait for.
      */
     if (!network_connected(c->descriptor))

@@ -239,6 +239,7 @@ static void write_health(struct json_writer *json, const struct health *health, 
     json_member_unsigned(json, "dropped_for_descriptors", account->sessions_dropped[DROP_DESCRIPTORS]);
     json_member_unsigned(json, "dropped_for_lateness", account->sessions_dropped[DROP_LATENESS]);
     json_member_number(json, "cpu_share", health->cpu_share);
+    json_member_unsigned(json, "most_open", account->most_open);
     json_close_object(json);
 }
 

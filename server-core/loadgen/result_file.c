@@ -190,6 +190,7 @@ static void read_health(struct reader *reader, json_t *result, struct loaded_res
 
     if (verdict != NULL && strcmp(verdict, "ok") != 0)
         snprintf(loaded->limited, sizeof(loaded->limited), "%s", reason == NULL ? verdict : reason);
+    account->most_open = count_of(reader, health, "most_open");
     account->late_arrivals = count_of(reader, health, "late_arrivals");
     account->sessions_dropped[DROP_PORTS] = count_of(reader, health, "dropped_for_ports");
     account->sessions_dropped[DROP_DESCRIPTORS] = count_of(reader, health, "dropped_for_descriptors");

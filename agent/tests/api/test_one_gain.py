@@ -266,3 +266,29 @@ class Accepted:
 
     def raise_for_status(self):
         """It is a success."""
+
+
+def test_connections_that_were_open_are_told_alike_wherever_they_are_told(tmp_path, start_daemon):
+    """A limit far above them is lowered in the exported file; who reads of it reads how many were open."""
+    Simulation(tmp_path / "var").change(default_share=0.3)
+    daemon = start_daemon()
+    knobs = {"max_connections": KnobSpec(low=60_000, high=65_536), "workers": KnobSpec(fixed=1)}
+    run_id = daemon.context.service.start(tiny_spec(knobs, **{**SETTINGS, "elimination_trials": 0}))
+    until(lambda: daemon.repository.run(run_id).state != "running", 2 * WAIT_S)
+    outcome = Outcome.model_validate(daemon.repository.run(run_id).outcome)
+    exports = {file.format: file.text for file in daemon.repository.exports(run_id)}
+    own, limit = exports["trimtab-httpd"], outcome.written["max_connections"]
+    assert outcome.default["max_connections"] < limit < 60_000 <= outcome.best["max_connections"]
+    assert f"\nmax_connections = {limit}\n" in own
+    assert f"; {limit:,} leaves room for twice as many" in outcome.connections
+    places = (
+        own,
+        exports["readme"],
+        printed(print_run, daemon.repository, run_id, VarPaths(daemon.settings.var).exports(run_id)),
+        run_markdown(daemon.repository, run_id),
+        Words(daemon.client.get(f"/api/v1/runs/{run_id}/report.html").text).text,
+        daemon.client.get(f"/api/v1/runs/{run_id}").json()["outcome"]["connections"],
+    )
+    for place in places:
+        assert outcome.connections in in_one_line(place)
+    assert outcome.remeasured.agrees

@@ -114,8 +114,8 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
     if people:
         yield Rows(heads, people)
     yield from _effects(outcome)
-    if outcome.workers:
-        yield Paragraph(outcome.workers)
+    for written in filter(None, (outcome.workers, outcome.connections)):
+        yield Paragraph(written)
     yield Paragraph(f"Trials after the calibration: {counts or 'none'}.")
     if outcome.best is not None and outcome.files is None:
         default, best = outcome.default, outcome.best

@@ -32,7 +32,7 @@ from trimtab_agent.base_file import anywhere
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome, headline
 from trimtab_agent.results.outcome import compared as compared_finalists
-from trimtab_agent.results.sessions import descriptors_here, pauses_of, room_of
+from trimtab_agent.results.sessions import descriptors_here, most_open, pauses_of, room_of
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.checking import IN_THE_CHECK, NOT_CHECKED, check_file
 
@@ -53,13 +53,19 @@ class Driven:
     """What stands for the measured server's file when that is driven: its `text` with limits as measured.
 
     `note` is a sentence on how the two differ, empty if they do not. `written` is what the exported files
-    say, and `workers` tells how many of them that is per CPU, where the server had not all CPUs.
+    say; `workers` tells how many of them that is per CPU, where the server had not all CPUs, `connections`
+    what was open, where less than the measured limit is enough.
     """
 
     text: str
     note: str
     written: Configuration
     workers: str = ""
+    connections: str = ""
+
+    def of_outcome(self) -> dict[str, Configuration | str]:
+        """What an outcome says of it."""
+        return {"written": self.written, "workers": self.workers, "connections": self.connections}
 
 
 def export_run(
@@ -129,7 +135,8 @@ def _driven(run: records.Run, order: ExportOrder) -> Driven:
         workers = order.scaled.sentence()
         if order.scaled.stays:  # on the CPUs that were measured it is the default
             written |= {order.scaled.knob: order.evidence.default[order.scaled.knob]}
-    told = Driven("", " ".join(notes), written, workers)
+    connections = "" if order.lowered is None else order.lowered.sentence()
+    told = Driven("", " ".join(notes), written, workers, connections)
     order = replace(order, as_measured=True)
     if order.base is None:
         return replace(told, text=next(export_files(order)).text)
@@ -283,6 +290,7 @@ def _evidence(
         compared=tuple(compared_finalists(outcome)),
         pauses=pauses,
         room=room_of(repository, run, pauses, own),
+        most_open=most_open(repository, run, own),
         children=_children(repository, run, best, own),
     )
 

@@ -187,9 +187,9 @@ class Outcome(Found):
     search's best changes both the server and the kernel. `over_hosts` is there of a run on several hosts.
     `effects` has each setting of the search's best, those that `best` keeps first; none where it is the
     default, or was not confirmed.
-    `written` is what the exported files say, which is `best` but for a limit on connections for pauses as
-    they are and the number of workers for all CPUs, of which `workers` tells; None where nothing was
-    exported.
+    `written` is what the exported files say, which is `best` but for a limit on connections that is enough
+    (`connections` tells) for pauses as they are, and the number of workers for all CPUs (`workers` tells);
+    None where nothing was exported.
     """
 
     sentence: str
@@ -208,6 +208,7 @@ class Outcome(Found):
     effects: tuple[SettingEffect, ...] = ()
     written: Configuration | None = None
     workers: str = ""
+    connections: str = ""
 
     @property
     def recommended(self) -> RankedConfiguration | None:

@@ -9,7 +9,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.targets.pauses import CONNECTION_BYTES, SOCKET_BYTES, Pauses, Room
 from trimtab_tuner.workloads import Workload
-from trimtab_tuner.workloads.parameters import clients_of
+from trimtab_tuner.workloads.parameters import clients_of, recorded_parameters
 
 FEWEST_MORE = 100  # connections between two rates, below which the memory of one is lost in the noise
 
@@ -53,6 +53,21 @@ def room_of(repository: Repository, run: records.Run, pauses: Pauses, trials: Se
         connection_bytes=CONNECTION_BYTES if own_bytes is None else SOCKET_BYTES + own_bytes,
         measured=own_bytes is not None,
     )
+
+
+def most_open(repository: Repository, run: records.Run, trials: Sequence[Trial]) -> int | None:
+    """How many connections were open at once at most in the trials, those that waited to be accepted too.
+
+    None where the generator of an earlier version has not told it, and where the server has connections of
+    its own to what is behind it, which nobody has counted.
+    """
+    parameters = recorded_parameters(run.workload_parameters)
+    if parameters.definition.proxies or parameters.definition.backend is not None:
+        return None
+    measured = [m for trial in trials for m in repository.trial(run.id, trial.number).measurements]
+    counts = [m.health.get("most_open") for m in measured]
+    known = [count for count in counts if count is not None]
+    return max(known) if known and len(known) == len(counts) else None
 
 
 def descriptors_here() -> int:

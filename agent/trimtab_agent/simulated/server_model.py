@@ -101,7 +101,10 @@ class SimulatedServer:
             elapsed_s=job.rate_duration_s,
             bytes_received=received,
             failures={"status-503": failed} if failed else {},
-            health=self._health(offered_rps, limited=limited, starved=starved),
+            health={
+                **self._health(offered_rps, limited=limited, starved=starved),
+                "most_open": math.ceil(rate_rps if closed else offered_rps / self._rps_of_connection),
+            },
             server_stats={"requests": float(replied + read_in_vain), "connections_accepted": float(sessions)},
             counters=self._counters(load, replied_rps, window_s, incidents),
             size_classes=classes,
@@ -169,11 +172,12 @@ class SimulatedServer:
         return float(meanings[Role.CONNECTIONS].read(whole))
 
     def _connections_rps(self, configuration: Configuration) -> float:
-        default = self._space.default()
-        per_connection = (
-            self.scenario.default_share * self.scenario.capacity_rps * len(self.cpus)
-        ) / self._connections(default)
-        return self._connections(configuration) * per_connection
+        return self._connections(configuration) * self._rps_of_connection
+
+    @cached_property
+    def _rps_of_connection(self) -> float:
+        default_rps = self.scenario.default_share * self.scenario.capacity_rps * len(self.cpus)
+        return default_rps / self._connections(self._space.default())
 
     def _noise(self, number: int) -> float:
         """The factor of this trial and rate; the same for the same seed, trial and rate."""

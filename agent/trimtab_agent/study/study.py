@@ -280,7 +280,7 @@ class Study:
         self.progress.expect(RunPhase.EXPORTING, int(best is not None))
         if best is not None:
             driven = self._export()
-            outcome = outcome.model_copy(update={"written": driven.written, "workers": driven.workers})
+            outcome = outcome.model_copy(update=driven.of_outcome())
             exports = self._repository.exports(self._run.id)
             outcome, said = remeasure(self._run, outcome, best, exports, driven, ladder, self._dispatcher)
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))

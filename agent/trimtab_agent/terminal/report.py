@@ -172,7 +172,7 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
         if outcome.gain_told:
             lines.append(f"Gain over {outcome.default_called}: [bold]{outcome.gain_told}[/bold]")
-        sentences = (*effect_sentences(outcome.effects), outcome.workers)
+        sentences = (*effect_sentences(outcome.effects), outcome.workers, outcome.connections)
         lines += [escape(sentence) for sentence in sentences if sentence]
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         lines.append(f"Trials after the calibration: {counts or 'none'}")

@@ -38,6 +38,7 @@ def test_connections_are_kept_and_asked_again(load, serve):
     assert len(server.requests) == result["requests"]["offered"] == result["requests"]["replied"]
     assert len(requests_by_connection(server)) == 3
     assert min(requests_by_connection(server).values()) > 1
+    assert result["health"]["most_open"] == 3
     assert result["latency_us"]["reply"]["count"] == result["requests"]["replied"]
 
 

@@ -31,6 +31,7 @@ def test_descriptor_limit_drops_sessions_with_a_reason(load, serve):
     assert result["sessions"]["offered"] == 50
     assert result["health"]["dropped_for_descriptors"] >= 50 - 20
     assert 2 * result["sessions"]["dropped"] == result["requests"]["dropped"]
+    assert result["health"]["most_open"] == result["sessions"]["started"]
     assert result["health"]["verdict"] == "generator-limited"
     assert any("open files" in reason for reason in result["health"]["reasons"])
 

@@ -48,6 +48,7 @@ def test_counts_histograms_and_rates_add_up(merge, two_results):
         assert {name: one[group][name] + other[group][name] for name in one[group]} == merged[group]
     assert merged["rate_rps"] == 120
     assert merged["processes"] == 2
+    assert merged["health"]["most_open"] == sum(each["health"]["most_open"] for each in (one, other)) > 0
     assert merged["failures"] == {"wrong-length": one["requests"]["failed"] + other["requests"]["failed"]}
     assert [c["size_bytes"] for c in merged["size_classes"]] == [6, 10, 2000, 70_000]
     for name in PERCENTILES:

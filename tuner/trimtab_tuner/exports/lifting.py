@@ -5,13 +5,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trimtab_trials.configuration import Configuration, Value
+from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.exports.lowering import connections_of, within_descriptors
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, Target, space_of
-from trimtab_tuner.targets.equivalents import equivalents_of
 from trimtab_tuner.targets.pauses import DESCRIPTORS_EACH, MEMORY_SHARE, Pauses, Room
-from trimtab_tuner.targets.placement import replicas_of
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,8 @@ def lift(
     if own_bytes > room.connection_bytes:  # a process for each, whose memory does not grow as clients come
         room = replace(room, connection_bytes=own_bytes, measured=False)
 
-    def total(value: Value, workers: Configuration | None = None) -> int:
-        """Connections over all workers and replicas."""
-        own = {**configuration, **(workers or {}), knob.name: value}
-        meaning = equivalents_of(target.equivalents, own)[Role.CONNECTIONS]
-        return meaning.read(own) * replicas_of(configuration)
-
+    total = connections_of(target, configuration, knob)
+    in_files = connections_of(target, configuration, knob, workers)
     before = total(measured)
     wanted = math.ceil(before * min(pauses.factor, max(1.0, pauses.most_open / before)))
     refused = _connections(target, configuration) > room.descriptors
@@ -110,7 +105,7 @@ def lift(
         return each * connections + DESCRIPTOR_RESERVE > room.descriptors
 
     def too_much(value: int) -> bool:
-        memory_bytes = total(value, workers) * room.connection_bytes
+        memory_bytes = in_files(value) * room.connection_bytes
         return too_many_files(value) or memory_bytes > MEMORY_SHARE * room.memory_bytes
 
     highest = math.ceil(measured * pauses.factor)
@@ -120,10 +115,7 @@ def lift(
     possible = values[: max(1, bisect_left(values, True, key=too_much))]
     value = possible[min(bisect_left(possible, wanted, key=total), len(possible) - 1)]
     if refused:
-        lower: Sequence[int] = range(knob.low or 1, measured)
-        if knob.choices:
-            lower = [choice for choice in knob.choices if isinstance(choice, int) and choice < measured]
-        value = lower[max(0, bisect_left(lower, True, key=lambda each: too_many_files(each, 1)) - 1)]
+        value = within_descriptors(knob, measured, lambda each: too_many_files(each, 1))
     beyond = too_many_files(value)
     return Lifted(knob.name, measured, before, value, wanted, total(value), pauses, room, beyond)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.exports.lifting import Lifted, lift
+from trimtab_tuner.exports.lowering import Lowered, lower
 from trimtab_tuner.exports.scaling import Scaled, scale
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target, space_of
@@ -19,8 +20,8 @@ class ExportOrder:
     """A configuration of a target, with what was measured for it.
 
     `base` is the user's own file with those that it includes, `expanded` the whole as it can stand anywhere,
-    where the run began with one. With `as_measured` no limit is lifted, and there are as many workers as the
-    CPUs had that served: so the file is driven once more.
+    where the run began with one. With `as_measured` no limit is lifted for real pauses, and there are as many
+    workers as the CPUs had that served: so the file is driven once more.
     """
 
     target: Target
@@ -43,6 +44,23 @@ class ExportOrder:
         return self._differing(self.configuration)
 
     @cached_property
+    def lowered(self) -> Lowered | None:
+        """The limit on connections where less than was measured is enough; what its user has set stays."""
+        evidence = self.evidence
+        if evidence.most_open is None:
+            return None
+        lowered = lower(
+            self.target,
+            self.configuration,
+            evidence.default,
+            evidence.most_open,
+            evidence.server_cpus,
+            evidence.cpus,
+            self._workers,
+        )
+        return None if lowered is None or lowered.knob in self.space.fixed else lowered
+
+    @cached_property
     def lifted(self) -> Lifted | None:
         """The limit on connections where one for unscaled pauses is wanted beside the measured one.
 
@@ -51,9 +69,7 @@ class ExportOrder:
         pauses, room = self.evidence.pauses, self.evidence.room
         if pauses is None or room is None:
             return None
-        scaled = self.scaled
-        workers = None if scaled is None else {scaled.knob: scaled.value}
-        lifted = lift(self.target, self.configuration, self.cpus, pauses, room, workers)
+        lifted = lift(self.target, self._with_enough, self.cpus, pauses, room, self._workers)
         return None if lifted is None or self._is_the_users(lifted) else lifted
 
     @cached_property
@@ -77,25 +93,42 @@ class ExportOrder:
         )
         return None if scaled is None or scaled.knob in self.space.fixed else scaled
 
+    @property
+    def _workers(self) -> Configuration | None:
+        return None if self.scaled is None else {self.scaled.knob: self.scaled.value}
+
+    @property
+    def _with_enough(self) -> Configuration:
+        """The configuration that was measured, with no higher a limit on connections than is enough."""
+        if self.lowered is None:
+            return self.configuration
+        return {**self.configuration, self.lowered.knob: self.lowered.value}
+
     def _is_the_users(self, lifted: Lifted) -> bool:
         if self.base is not None:
             return lifted.knob not in self.changed
         default = space_of(self.target, self.configuration, self.cpus).default()[lifted.knob]
         return self.space.fixed.get(lifted.knob, default) != default
 
+    def limit_sentences(self, knob: str) -> tuple[str, ...]:
+        """How the exported limit on connections follows from the measured one; none if it is another `knob`,
+        or the two are one.
+        """
+        lowered, lifted = self.lowered, self.lifted
+        said = () if lowered is None or lowered.knob != knob else (lowered.sentence(),)
+        return said if lifted is None or lifted.knob != knob else said + lifted.sentences()
+
     @property
     def written(self) -> Configuration:
-        """What the files say: the configuration that was measured, with the limit for unscaled pauses and the
-        workers for all CPUs.
+        """What the files say: the configuration that was measured, with a limit on connections that is enough
+        for unscaled pauses, and the workers for all CPUs.
         """
         if self.as_measured:
-            return self.configuration
-        written = dict(self.configuration)
+            return self._with_enough
+        written = dict(self._with_enough)
         if self.lifted is not None:
             written[self.lifted.knob] = self.lifted.value
-        if self.scaled is not None:
-            written[self.scaled.knob] = self.scaled.value
-        return written
+        return written | (self._workers or {})
 
     @property
     def to_write(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.exports import kernel, replicas
 from trimtab_tuner.exports.bringing import steps_of
-from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
 from trimtab_tuner.exports.server_file import changes_name
 from trimtab_tuner.markdown import markdown_table
@@ -33,7 +32,7 @@ def readme(order: ExportOrder) -> ExportFile:
         "## Settings\n",
         _SETTINGS,
         _table(order),
-        *(["## The limit on connections\n", _limit(order.lifted)] if order.lifted is not None else []),
+        *(["## The limit on connections\n", limit] if (limit := _limit(order)) else []),
         *(["## Replicas\n", replicas.readme_section(order)] if _several(order) else []),
         *(["## The kernel\n", about_kernel] if (about_kernel := kernel.readme_section(order)) else []),
         "## What the operating system must allow\n",
@@ -97,9 +96,12 @@ def _compared(order: ExportOrder) -> str:
     return f"{table}\n\nMeans over the blocks of the confirmation, with 95 % intervals.\n"
 
 
-def _limit(lifted: Lifted) -> str:
-    """Both limits, the one that was found and the one that is written."""
-    return f"`{lifted.knob}` = {lifted.value}. " + " ".join(lifted.sentences()) + "\n"
+def _limit(order: ExportOrder) -> str:
+    """Both limits, the one that was found and the one that is written; empty where they are one."""
+    for name, value in order.written.items():
+        if sentences := order.limit_sentences(name):
+            return f"`{name}` = {value:,}. {' '.join(sentences)}\n"
+    return ""
 
 
 def _shown(order: ExportOrder, name: str) -> bool:
@@ -128,8 +130,8 @@ def _table(order: ExportOrder) -> str:
         )
         if order.scaled is not None and knob.name == order.scaled.knob:
             effect = f"{effect} {order.scaled.sentence()}"
-        if order.lifted is not None and knob.name == order.lifted.knob:
-            effect = f"as measured, {order.lifted.measured}: {effect}"
+        if order.limit_sentences(knob.name):
+            effect = f"as measured, {order.configuration[knob.name]:,}: {effect}"
         rows.append((f"`{knob.name}`", f"{value}{unit}", default, say.SCOPES[knob.scope], effect))
     return markdown_table(("setting", "value", "default", "scope", "measured effect"), rows) + "\n"
 

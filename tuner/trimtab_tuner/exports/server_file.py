@@ -44,9 +44,9 @@ def commented(order: ExportOrder) -> About:
     def about(name: str) -> str:
         effect = say.effect(knobs[name], order.configuration, order.evidence)
         sentences = [say.what(knobs[name], order.written[name], order.evidence)]
-        if order.lifted is not None and name == order.lifted.knob:
-            sentences += order.lifted.sentences()
-            effect = f"As it was measured, {order.lifted.measured}: {effect}"
+        if limit := order.limit_sentences(name):
+            sentences += limit
+            effect = f"As it was measured, {order.configuration[name]:,}: {effect}"
         sentences.append(effect)
         if backend is not None and name == backend.children and order.evidence.children:
             sentences.append(order.evidence.children)

@@ -44,8 +44,7 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
             sentences.append(
                 effect.replace("Measured effect", of_source).replace("the default.", f"{default}.")
             )
-            if order.lifted is not None and origin == order.lifted.knob:
-                sentences += order.lifted.sentences()
+            sentences += order.limit_sentences(origin)
             if order.scaled is not None and origin == order.scaled.knob:
                 sentences.append(order.scaled.sentence())
             if name in translation.notes:

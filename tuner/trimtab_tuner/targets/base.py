@@ -75,7 +75,8 @@ class ExportEvidence:
     default itself is exported. `tail` is the change of the 99th percentile of the reply
     time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `effects` has what each
     setting gives, and what was tried and found worth nothing. The server had `server_cpus` of the machine's
-    `cpus`; 0 where that is not known. `trade_off` is a sentence on which one of the
+    `cpus`; 0 where that is not known. `most_open` connections were open at once at most, in any of its
+    trials. `trade_off` is a sentence on which one of the
     front it is, where the run had two objectives.
     `remeasured` says in words what the exported file itself scored, `factorial` what the server's knobs and
     the kernel's gain alone and together. `pauses` tells how the run has shortened
@@ -102,6 +103,7 @@ class ExportEvidence:
     effects: Sequence[SettingEffect] = ()
     server_cpus: int = 0
     cpus: int = 0
+    most_open: int | None = None
     remeasured: str = ""
     factorial: str = ""
     pauses: Pauses | None = None

@@ -449,6 +449,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     effects: [],
     written: null,
     workers: '',
+    connections: '',
     beyond_figures: 'workers=4 gains 23 % over the default.',
     remark_on_ranks: '',
     ...change,

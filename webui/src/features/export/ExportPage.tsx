@@ -71,6 +71,7 @@ export function ExportPage() {
           best={run.data.outcome.best}
           written={run.data.outcome.written ?? run.data.outcome.best}
           workers={run.data.outcome.workers}
+          connections={run.data.outcome.connections}
         />
       )}
       <Loadable query={exports} what="The exports" height={420}>
@@ -115,9 +116,11 @@ interface DifferencesProps {
   written: Configuration;
   /** How many workers that is per CPU; empty where the server had all CPUs. */
   workers: string;
+  /** How many connections were open; empty where no less than the measured limit is enough. */
+  connections: string;
 }
 
-function Differences({ base, best, written, workers }: DifferencesProps) {
+function Differences({ base, best, written, workers, connections }: DifferencesProps) {
   const changes = changedKnobs(base, written);
   return (
     <Panel title="Differences from the default">
@@ -151,6 +154,7 @@ function Differences({ base, best, written, workers }: DifferencesProps) {
         </ScrollTable>
       )}
       {workers && <p>{workers}</p>}
+      {connections && <p>{connections}</p>}
     </Panel>
   );
 }

@@ -141,6 +141,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
       {!isDefault && <ConfidenceNote of={[told]} />}
       {outcome.effects.length > 0 && <EffectsTable of={outcome.effects} />}
       {outcome.workers && <p className={classes.dimmed}>{outcome.workers}</p>}
+      {outcome.connections && <p className={classes.dimmed}>{outcome.connections}</p>}
       {outcome.factorial && <FactorialTable of={outcome.factorial} />}
       {people.length > 0 && <FinalistsTable of={people} />}
     </Panel>
