@@ -270,7 +270,7 @@ def test_what_was_in_force_instead_of_what_the_file_asks_is_one_line_of_the_outc
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(100, 130), (101, 131), (99, 129), (100, 130)], other)
     assert "In force" not in concluded((DEFAULT, other), trials).sentence
-    note = "4096 open files in place of worker_rlimit_nofile 65000: the system allows no more"
+    note = "4,096 open files in place of worker_rlimit_nofile 65000: the system allows no more"
     noted_trials = [replace(one, server_config=noted("events {}\n", [note])) for one in trials]
     sentence = concluded((DEFAULT, other), noted_trials).sentence
     assert sentence.endswith(f" In force was not what the file asks for: {note}.")

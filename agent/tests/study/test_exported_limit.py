@@ -28,7 +28,7 @@ def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(ru
     # 400 requests/s are 55 sessions/s, each within 0.5 s at a fiftieth of the pauses: 1,372 at most are open.
     assert DEFAULT < lifted <= 1_400
     flat = " ".join(own.text.replace("\n#", " ").split())
-    assert f"The limit found is {DEFAULT}, with pauses 0.02 times those of the workload" in flat
+    assert f"The limit found is {DEFAULT:,}, with pauses 0.02 times those of the workload" in flat
     assert "time limit 0.5 s" in flat
     assert "checked against the highest value that the server takes" in flat
 

@@ -50,7 +50,7 @@ def test_finding_names_the_included_file_and_its_line(command, file):
     code, output, errors = command("check", str(file))
     assert (code, errors) == (4, "")
     site = file.parent / "sites/b.conf"
-    assert f"{site}:3: warning: listen 80 backlog=4096: an accept queue of 4096 is cut to 128" in output
+    assert f"{site}:3: warning: listen 80 backlog=4096: an accept queue of 4,096 is cut to 128" in output
     assert "    evidence: net.core.somaxconn = 128\n" in output
     assert f"{file}: 1 contradiction." in output
 

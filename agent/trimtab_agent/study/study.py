@@ -450,6 +450,6 @@ class Study:
     def _closed_ladder(self) -> tuple[float, ...]:
         """A closed loop has nothing to calibrate: its ladder is the numbers of connections."""
         ladder = tuple(float(number) for number in self._clients.connections)
-        numbers = ", ".join(f"{number:.0f}" for number in ladder)
+        numbers = ", ".join(f"{number:,.0f}" for number in ladder)
         self._announcer.note("info", f"A closed loop: every trial is measured with {numbers} connections.")
         return ladder

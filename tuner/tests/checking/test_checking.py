@@ -365,9 +365,10 @@ def test_evidence_of_descriptors_is_the_limit_that_counts():
 def test_limits_that_apache_is_not_compiled_for_allow_what_it_is_compiled_for():
     """What they bound is held against the lower number."""
     text = apache("ServerLimit 900000", "MaxRequestWorkers 300000", mpm="prefork")
+    lowers = "and Apache lowers it to that by itself."
     assert [each.sentence for each in found("apache", text, MACHINE)] == [
-        "MaxRequestWorkers 300000: ServerLimit 200000 allows 200000, and Apache lowers it to that by itself.",
-        "ServerLimit 900000: Apache is compiled for at most 200000, and lowers it to that by itself.",
+        f"MaxRequestWorkers 300000: ServerLimit 200000 allows 200,000, {lowers}",
+        "ServerLimit 900000: Apache is compiled for at most 200,000, and lowers it to that by itself.",
     ]
     threads = found("apache", apache("ThreadLimit 100001"), MACHINE)
     assert [each.suggestion for each in threads] == ["ThreadLimit 100000."]

@@ -101,8 +101,8 @@ def test_connections_are_counted_over_all_workers():
     assert not diagnose(replace(evidence, best=one[0], trials=(*one, tried(3, 8, 4096, 400.0))))
     eight = (tried(1, 8, 4096, 450.0), tried(2, 8, 2048, 400.0), tried(3, 1, 16_384, 300.0))
     (found,) = diagnose(replace(evidence, best=eight[0], trials=eight))
-    assert "the most connections that were tried (32768)" in found.sentence
-    assert "With 16384, and nothing else changed" in found.sentence
+    assert "the most connections that were tried (32,768)" in found.sentence
+    assert "With 16,384, and nothing else changed" in found.sentence
     assert {fact.value for fact in found.facts} == {450.0, 400.0}  # not what one worker scored
     assert "worker_connections or worker_processes" in found.suggestion
 

@@ -145,7 +145,7 @@ def test_limit_never_goes_past_the_descriptors_of_a_process(name):
     assert lifted.value >= measured * 2
     assert target.demands({**configuration, knob: lifted.value}).connections <= twice.connections
     assert lifted.allowed < lifted.wanted
-    assert f"no more than {lifted.allowed} are possible" in lifted.sentences()[2]
+    assert f"no more than {lifted.allowed:,} are possible" in lifted.sentences()[2]
 
 
 def test_limit_never_takes_more_than_its_share_of_the_memory():

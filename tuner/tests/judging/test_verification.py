@@ -98,7 +98,7 @@ def test_every_rate_must_pass():
     assert not verification.verified
     assert {8000.0} == {violation.rate_rps for violation in verification.violations}
     assert verification.sentence(Clients()) == (
-        "At 8,000 requests/s, 5.20 % of the requests for files of 921600 B (52 of 1000) timed out after "
+        "At 8,000 requests/s, 5.20 % of the requests for files of 921,600 B (52 of 1,000) timed out after "
         "the server had read them; the rule file-size allows 2.00 %. (1 more violation.)"
     )
 

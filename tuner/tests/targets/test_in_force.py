@@ -38,7 +38,7 @@ def test_the_limit_that_a_file_sets_is_read(target, text, asked):
             "worker_rlimit_nofile 65000;\n",
             4096,
             "",
-            ("4096 open files in place of worker_rlimit_nofile 65000: the system allows no more",),
+            ("4,096 open files in place of worker_rlimit_nofile 65000: the system allows no more",),
         ),
         ("nginx", "worker_rlimit_nofile 65000;\n", 65_000, "", ()),
         ("nginx", "worker_rlimit_nofile 65000;\n", None, "", ()),

@@ -38,9 +38,8 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     workers = told.get("maxrequestworkers") or told.get("maxclients")
     wanted = _number(workers, most)
     if mpm != "prefork" and each > thread_limit:
-        yield _corrected(
-            told.get("threadsperchild"), f"{each} threads for each process", "ThreadLimit", thread_limit, each
-        )
+        what = f"{each:,} threads for each process"
+        yield _corrected(told.get("threadsperchild"), what, "ThreadLimit", thread_limit, each)
         each = thread_limit
     if workers is not None and wanted > servers * each:
         of = f"ServerLimit {servers}" + ("" if mpm == "prefork" else f" with {each} threads each")
@@ -48,7 +47,7 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             "server-limit-below-workers",
             "error",
             workers,
-            f"{workers.said}: {of} allows {servers * each}, and Apache lowers it to that by itself.",
+            f"{workers.said}: {of} allows {servers * each:,}, and Apache lowers it to that by itself.",
             f"mpm_{mpm}",
             _SAID,
             suggestion=f"ServerLimit {-(-wanted // each)} before it, or MaxRequestWorkers {servers * each}.",
@@ -56,7 +55,7 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     starting = told.get("startservers")
     if starting is not None and _number(starting, 0) > servers:
         at_start = _number(starting, 0)
-        yield _corrected(starting, f"{at_start} processes at the start", "ServerLimit", servers, at_start)
+        yield _corrected(starting, f"{at_start:,} processes at the start", "ServerLimit", servers, at_start)
     if mpm != "prefork" and workers is not None and wanted % each:
         value = max(each, wanted // each * each)
         yield contradiction(
@@ -64,7 +63,7 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             "note",
             workers,
             f"{workers.said} is no multiple of the {each} threads of a process: Apache "
-            f"{'lowers' if value < wanted else 'raises'} it to {value}.",
+            f"{'lowers' if value < wanted else 'raises'} it to {value:,}.",
             _SAID,
             suggestion=f"MaxRequestWorkers {value}.",
         )
@@ -79,7 +78,7 @@ def _not_compiled(told: Mapping[str, Statement], compiled: Mapping[str, int]) ->
                 "limit-above-compiled",
                 "warning",
                 said,
-                f"{said.said}: Apache is compiled for at most {most}, and lowers it to that by itself.",
+                f"{said.said}: Apache is compiled for at most {most:,}, and lowers it to that by itself.",
                 _SAID,
                 suggestion=f"{said.written} {most}.",
             )

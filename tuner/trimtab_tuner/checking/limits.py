@@ -49,12 +49,12 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
                 "descriptors-above-hard-limit",
                 "error",
                 raising,
-                f"{raising.said} is above the hard limit of {limits.hard}, so the system refuses it and the "
-                f"workers keep {limits.soft}.",
+                f"{raising.said} is above the hard limit of {limits.hard:,}, so the system refuses it and "
+                f"the workers keep {limits.soft:,}.",
                 evidence,
                 suggestion=(
                     f"Raise the limit (LimitNOFILE={raising.number} of {file.target.unit}.service, or ulimit "
-                    f"-Hn), or lower it to {limits.hard}."
+                    f"-Hn), or lower it to {limits.hard:,}."
                 ),
             )
         else:
@@ -69,7 +69,7 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
             "connections-above-descriptors",
             "error",
             connections or raising,
-            f"{told} needs a descriptor for each connection, and a process may have {allowed}: beyond that "
+            f"{told} needs a descriptor for each connection, and a process may have {allowed:,}: beyond that "
             "clients are kept waiting, and the log fills with “too many open files”.",
             by,
             suggestion=_more_descriptors(file, 2 * wanted),
@@ -80,8 +80,8 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
             "files-above-descriptors",
             "note",
             connections,
-            f"{told} takes up to {2 * wanted} descriptors, one for the client and one for the file or the "
-            f"upstream, and a process may have {allowed}.",
+            f"{told} takes up to {2 * wanted:,} descriptors, one for the client and one for the file or the "
+            f"upstream, and a process may have {allowed:,}.",
             by,
             suggestion=_more_descriptors(file, 2 * wanted),
         )
@@ -90,7 +90,7 @@ def descriptors(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
 def _more_descriptors(file: ServerFile, needed: int) -> str:
     setting = RAISING.get(file.target.name)
     unit = f"LimitNOFILE={needed} of {file.target.unit}.service"
-    return f"Allow {needed}: {f'{setting} {needed}, with ' if setting else ''}{unit}."
+    return f"Allow {needed:,}: {f'{setting} {needed}, with ' if setting else ''}{unit}."
 
 
 def accept_queue(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
@@ -99,14 +99,12 @@ def accept_queue(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
     for told, length in _queues(file):
         if length <= longest:
             continue
-        named = (
-            f"An accept queue of {length}" if told is None else f"{told.said}: an accept queue of {length}"
-        )
+        named = f"{'An' if told is None else f'{told.said}: an'} accept queue of {length:,}"
         yield contradiction(
             "backlog-above-somaxconn",
             "warning" if told is not None else "note",
             told,
-            f"{named} is cut to {machine.somaxconn}, the most that this kernel grants.",
+            f"{named} is cut to {machine.somaxconn:,}, the most that this kernel grants.",
             f"net.core.somaxconn = {machine.somaxconn}",
             suggestion=f"sysctl net.core.somaxconn={length}, kept in /etc/sysctl.d, or a shorter queue.",
         )

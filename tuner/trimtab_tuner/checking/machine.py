@@ -41,7 +41,7 @@ class Descriptors:
     @property
     def evidence(self) -> str:
         """The limits, and whose they are."""
-        return f"open files of {self.of}: {self.soft} (soft), {self.hard} (hard)"
+        return f"open files of {self.of}: {self.soft:,} (soft), {self.hard:,} (hard)"
 
 
 @dataclass(frozen=True, kw_only=True)

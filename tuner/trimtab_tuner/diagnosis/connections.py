@@ -145,13 +145,13 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         run.best,
         run.top,
         sentence=(
-            f"The best has the most connections that were tried ({most}). With {limits[-2]}, and nothing "
+            f"The best has the most connections that were tried ({most:,}). With {limits[-2]:,}, and nothing "
             f"else changed, it scores less by more than noise explains ({in_percent(noise, 1)}): "
             "the connection maximum is the ceiling."
         ),
         facts={
-            f"score at {most} connections": (means[most], "Mbps"),
-            f"score at {limits[-2]} connections": (below, "Mbps"),
+            f"score at {most:,} connections": (means[most], "Mbps"),
+            f"score at {limits[-2]:,} connections": (below, "Mbps"),
         },
         chart=EvidenceChart(
             x_name="connections",

@@ -37,17 +37,17 @@ class Lifted:
         pauses = self.pauses
         held = pauses.sessions_rps * pauses.measured_s
         holds = pauses.sessions_rps * pauses.unscaled_s
-        times = f"{pauses.factor:.2g} times the {self.measured_total} measured over all workers"
+        times = f"{pauses.factor:.2g} times the {self.measured_total:,} measured over all workers"
         if self.wanted < self.measured_total * pauses.factor:
             times += ", but no more than can be open within the time limit"
         least = ""
         if self.allowed < self.wanted:
-            least = f"; no more than {self.allowed} are possible"
+            least = f"; no more than {self.allowed:,} are possible"
             if self.beyond:
-                least = f"; {self.allowed} are more than have a file each, so no more are possible"
+                least = f"; {self.allowed:,} are more than have a file each, so no more are possible"
         found = (
-            f"The limit found is {self.measured}, with pauses {pauses.time_scale:g} times those of the "
-            f"workload (time scale) and a time limit of {pauses.timeout_s:g} s; {self.value} is the limit "
+            f"The limit found is {self.measured:,}, with pauses {pauses.time_scale:g} times those of the "
+            f"workload (time scale) and a time limit of {pauses.timeout_s:g} s; {self.value:,} is the limit "
             "for the workload's real pauses."
         )
         law = (
@@ -56,8 +56,8 @@ class Lifted:
             f"transfers {pauses.transfer_s:.2f} s as at the measured load) they hold {holds:,.0f}."
         )
         wanted = (
-            f"Wanted are {self.wanted} connections ({times}){least}: checked against the highest value that "
-            f"the server takes, {self.room.sentence()}."
+            f"Wanted are {self.wanted:,} connections ({times}){least}: checked against the highest value "
+            f"that the server takes, {self.room.sentence()}."
         )
         return found, law, wanted
 

@@ -61,12 +61,12 @@ def sysctl(order: ExportOrder) -> ExportFile:
         lines.append(say.comment("The server's queue is no setting; the kernel's limit holds."))
         lines.append(f"# net.core.somaxconn = {SOMAXCONN}\n")
     elif backlog > SOMAXCONN:
-        lines.append(say.comment(f"The accept queue of {backlog}, which the kernel would shorten."))
+        lines.append(say.comment(f"The accept queue of {backlog:,}, which the kernel would shorten."))
         lines.append(f"net.core.somaxconn = {backlog}\nnet.ipv4.tcp_max_syn_backlog = {backlog}\n")
     else:
         lines.append(
             say.comment(
-                f"The accept queue of {backlog} fits the kernel's default of {SOMAXCONN}. Only where "
+                f"The accept queue of {backlog:,} fits the kernel's default of {SOMAXCONN:,}. Only where "
                 "somebody has lowered it must it be raised again:"
             )
         )

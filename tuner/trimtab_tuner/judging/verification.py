@@ -67,19 +67,19 @@ class Violation(Frozen):
     limit: float
 
     def sentence(self, clients: Clients) -> str:
-        """For instance `At 8,000 requests/s, 4.2 % of the requests for files of 921600 B timed out: …`."""
+        """For instance `At 8,000 requests/s, 4.2 % of the requests for files of 921,600 B timed out: …`."""
         at = clients.level(self.rate_rps)
         if self.rule == "nothing-read":
             return f"At {at}, the server read none of {counted(self.requests, 'request')}."
         what = (
             "of all requests"
             if self.size_bytes is None
-            else f"of the requests for files of {self.size_bytes} B"
+            else f"of the requests for files of {self.size_bytes:,} B"
         )
         outcome = "failed" if self.rule == "failures" else "timed out after the server had read them"
         return (
             f"At {at}, {self.share * 100:.2f} % {what} "
-            f"({self.count} of {self.requests}) {outcome}; "
+            f"({self.count:,} of {self.requests:,}) {outcome}; "
             f"the rule {self.rule} allows {self.limit * 100:.2f} %."
         )
 

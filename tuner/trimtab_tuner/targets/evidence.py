@@ -136,14 +136,14 @@ def requirements(demands: Demands) -> tuple[str, ...]:
     """What the operating system must allow, in sentences."""
     needed = demands.descriptors
     descriptors = (
-        f"The system must allow {needed} descriptors for each process of the server, "
-        f"{demands.connections} of them for connections, {demands.files} for files: ulimit -n {needed}, or "
-        f"LimitNOFILE={needed} in a systemd unit."
+        f"The system must allow {needed:,} descriptors for each process of the server, "
+        f"{demands.connections:,} of them for connections, {demands.files:,} for files: ulimit -n {needed}, "
+        f"or LimitNOFILE={needed} in a systemd unit."
     )
     sentences = [descriptors]
     if demands.backlog is not None:
         sentences.append(
-            f"It must allow an accept queue of {demands.backlog}: sysctl net.core.somaxconn of at least "
+            f"It must allow an accept queue of {demands.backlog:,}: sysctl net.core.somaxconn of at least "
             f"{demands.backlog}, else the kernel shortens it without a word."
         )
     return tuple(sentences)

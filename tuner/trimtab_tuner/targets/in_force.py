@@ -44,7 +44,7 @@ def differences(target: str, text: str, descriptors: int | None, log: str) -> tu
     asked = limit_of_descriptors(target, text)
     if asked is not None and descriptors is not None and descriptors < asked.most:
         said.insert(
-            0, f"{descriptors} open files in place of {asked.name} {asked.most}: the system allows no more"
+            0, f"{descriptors:,} open files in place of {asked.name} {asked.most}: the system allows no more"
         )
     return tuple(dict.fromkeys(said))
 

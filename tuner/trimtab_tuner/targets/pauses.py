@@ -73,8 +73,8 @@ class Room:
         """What there is, in words."""
         told = "the server's part measured" if self.measured else "assumed"
         return (
-            f"{self.descriptors} descriptors for each process ({DESCRIPTORS_EACH} for each connection), and "
-            f"{in_percent(MEMORY_SHARE)} of "
+            f"{self.descriptors:,} descriptors for each process ({DESCRIPTORS_EACH} for each connection), "
+            f"and {in_percent(MEMORY_SHARE)} of "
             f"{self.memory_bytes / 2**30:.1f} GiB of memory at {self.connection_bytes / 1024:.0f} KiB for "
             f"each connection ({told})"
         )

@@ -331,7 +331,7 @@ class Learner:
     def _nothing_sentence(self) -> str:
         if self._lines == 0:
             return f"the log is empty: expected lines in {READ}"
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in _in_order(self._passed_over).items())
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in _in_order(self._passed_over).items())
         example = ""
         if self._first_unread is not None:
             number, line = self._first_unread

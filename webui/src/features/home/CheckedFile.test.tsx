@@ -8,7 +8,7 @@ import { CheckedFile } from './CheckedFile';
 const FOUND = {
   rule: 'backlog-above-somaxconn',
   severity: 'warning',
-  sentence: 'listen 80 backlog=8192: an accept queue of 8192 is cut to 4096.',
+  sentence: 'listen 80 backlog=8192: an accept queue of 8,192 is cut to 4,096.',
   evidence: ['net.core.somaxconn = 4096'],
   suggestion: 'sysctl net.core.somaxconn=8192',
   file: '/etc/nginx/sites-enabled/shop',
