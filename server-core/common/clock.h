@@ -25,12 +25,6 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Returns the microseconds since the same moment. */
-static inline uint64_t clock_now_us(void)
-{
-    return clock_now_ns() / NS_PER_US;
-}
-
 /* Returns `seconds` (≥ 0, fractions allowed) as whole nanoseconds. */
 static inline uint64_t clock_seconds_to_ns(double seconds)
 {

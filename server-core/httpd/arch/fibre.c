@@ -15,9 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__) || defined(FIBRE_UCONTEXT)
+#ifndef __x86_64__
 #include <ucontext.h>
-#define USE_UCONTEXT 1
 #endif
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
@@ -27,7 +26,7 @@
 #endif
 
 struct fibre {
-#ifdef USE_UCONTEXT
+#ifndef __x86_64__
     ucontext_t context;
 #else
     void *stack_pointer; /* while it does not run */
@@ -90,7 +89,7 @@ static void run(struct fibre *fibre)
     abort(); /* it should have called fibre_end() */
 }
 
-#ifdef USE_UCONTEXT
+#ifndef __x86_64__
 
 static void run_split(unsigned high, unsigned low)
 {

@@ -44,24 +44,6 @@ struct common {
 static struct connection_pool *pool;
 static unsigned owner; /* its number there */
 
-bool shared_symped_check(const struct config *config)
-{
-    const char *events = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->name;
-
-    if (strncmp(events, "epoll", strlen("epoll")) == 0)
-        return true;
-    return config_refuse(config, KNOB_EVENTS,
-                         "expected epoll or epoll-et: the tables of others are as long as the "
-                         "largest descriptor, and here all processes share the descriptors");
-}
-
-void shared_symped_lay_out(struct layout *layout, unsigned processes)
-{
-    layout->processes = layout->rows = layout->serving = processes;
-    layout->descriptor_tables = 1;
-    layout->shared_descriptors = DESCRIPTORS_PER_PROCESS * processes;
-}
-
 bool shared_symped_prepare(struct master *master, unsigned caches)
 {
     const struct config *config = master->config;
@@ -127,15 +109,23 @@ static int run(struct worker *worker)
 
 static bool check(const struct config *config)
 {
-    bool ok = shared_symped_check(config);
+    const char *events = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->name;
+    bool ok = copies_check(config);
 
-    ok &= copies_check(config);
+    if (strncmp(events, "epoll", strlen("epoll")) != 0)
+        ok = config_refuse(config, KNOB_EVENTS,
+                           "expected epoll or epoll-et: the tables of others are as long as the "
+                           "largest descriptor, and here all processes share the descriptors");
     return ok;
 }
 
 static void lay_out(const struct config *config, struct layout *layout)
 {
-    shared_symped_lay_out(layout, (unsigned)config_integer(config, KNOB_WORKERS));
+    const unsigned processes = (unsigned)config_integer(config, KNOB_WORKERS);
+
+    layout->processes = layout->rows = layout->serving = processes;
+    layout->descriptor_tables = 1;
+    layout->shared_descriptors = DESCRIPTORS_PER_PROCESS * processes;
     layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? copies_count(config) : 1;
 }
 

@@ -6,12 +6,6 @@
 
 #include "httpd/config/architecture.h"
 
-/* Refuses the event mechanisms that keep tables by descriptor. */
-bool shared_symped_check(const struct config *config);
-
-/* Lays out `processes` processes with one descriptor table. */
-void shared_symped_lay_out(struct layout *layout, unsigned processes);
-
 /* Makes `caches` caches; process i uses number i modulo `caches`. */
 bool shared_symped_prepare(struct master *master, unsigned caches);
 

@@ -27,7 +27,8 @@
 /* Mappings of memory of a process that belong to neither: the program, its libraries, heaps and stacks. */
 #define MAPPINGS_RESERVED 2000
 
-void config_complete(struct config *config)
+/* Gives the knobs that were not given the defaults of the architecture that was chosen. */
+static void complete(struct config *config)
 {
     const unsigned workers = architecture_of(config)->workers_default;
 
@@ -92,7 +93,8 @@ static uint64_t reserved_descriptors(const struct config *config)
     return DESCRIPTORS_RESERVED + architecture_layout(config).shared_descriptors + config->hosts.count;
 }
 
-uint64_t config_descriptors(const struct config *config)
+/* Descriptors that one process needs at most: connections, cached files and a few of its own. */
+static uint64_t needed_descriptors(const struct config *config)
 {
     return connections_per_table(config) + (uint64_t)config_integer(config, KNOB_CACHE_ENTRIES) +
            reserved_descriptors(config);
@@ -119,7 +121,7 @@ static bool fit_descriptors(struct config *config)
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         log_errno("cannot raise the limit of descriptors to %ju", (uintmax_t)limit.rlim_max);
-    if (limit.rlim_cur == RLIM_INFINITY || config_descriptors(config) <= limit.rlim_cur)
+    if (limit.rlim_cur == RLIM_INFINITY || needed_descriptors(config) <= limit.rlim_cur)
         return true;
     if (connections + reserved + 1 > limit.rlim_cur) {
         snprintf(sentence, sizeof(sentence),
@@ -221,7 +223,7 @@ int config_load(struct config *config, const struct config_source *source)
     ok = !source->file || config_read_file(config, source->file);
     for (int i = 0; i < source->setting_count; i++)
         ok = apply_setting(config, source->settings[i]) && ok;
-    config_complete(config);
+    complete(config);
     if (!ok || !config_check(config))
         return EXIT_CONFIGURATION;
     config->presentation.precompressed = config_integer(config, KNOB_PRECOMPRESSED) == SWITCH_ON;
@@ -255,7 +257,7 @@ bool config_check_host(struct config *config)
 void config_print(const struct config *config, FILE *out)
 {
     fprintf(out, "; effective configuration; a worker needs up to %" PRIu64 " descriptors\n[server]\n",
-            config_descriptors(config));
+            needed_descriptors(config));
     for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
         static char text[1 << 16]; /* 1024 addresses fit */
 

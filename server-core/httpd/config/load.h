@@ -24,9 +24,6 @@ struct config_source {
  */
 int config_load(struct config *config, const struct config_source *source);
 
-/* Gives the knobs that were not given the defaults of the architecture that was chosen. */
-void config_complete(struct config *config);
-
 /* Checks what concerns several knobs. Logs every mistake; returns false if there was any. */
 bool config_check(const struct config *config);
 
@@ -42,9 +39,6 @@ bool config_check_host(struct config *config);
  * cache_entries to what fits beside the connections. Logs what does not fit and returns false.
  */
 bool config_fit_mappings(struct config *config, uint64_t most);
-
-/* Descriptors that one process needs at most: connections, cached files and a few of its own. */
-uint64_t config_descriptors(const struct config *config);
 
 /* Writes the effective configuration as an INI file. */
 void config_print(const struct config *config, FILE *out);

@@ -9,6 +9,18 @@
 
 #define SERVER_LINE "Server: trimtab-httpd\r\n"
 
+static const char *reason_of(enum http_status status)
+{
+    switch (status) {
+#define HTTP_STATUS_REASON(code, name, reason)                                                               \
+    case HTTP_##name:                                                                                        \
+        return reason;
+        HTTP_STATUSES(HTTP_STATUS_REASON)
+#undef HTTP_STATUS_REASON
+    }
+    return "";
+}
+
 size_t response_file_head(char head[RESPONSE_HEAD_MAX], const struct file_response *response,
                           size_t *date_offset)
 {
@@ -20,7 +32,7 @@ size_t response_file_head(char head[RESPONSE_HEAD_MAX], const struct file_respon
                                     : response->now);
     length = (size_t)snprintf(head, RESPONSE_HEAD_MAX,
                               "HTTP/1.1 %d %s\r\n" SERVER_LINE "Date: ", (int)response->status,
-                              response_reason(response->status));
+                              reason_of(response->status));
     *date_offset = length;
     length += (size_t)snprintf(head + length, RESPONSE_HEAD_MAX - length, "%*.*s\r\n", HTTP_DATE_LENGTH,
                                HTTP_DATE_LENGTH, response->date ? response->date : "");
@@ -40,22 +52,10 @@ const char *response_connection_header(bool keep_alive, int minor_version)
     return minor_version == 0 ? "Connection: keep-alive\r\n" : "";
 }
 
-const char *response_reason(enum http_status status)
-{
-    switch (status) {
-#define HTTP_STATUS_REASON(code, name, reason)                                                               \
-    case HTTP_##name:                                                                                        \
-        return reason;
-        HTTP_STATUSES(HTTP_STATUS_REASON)
-#undef HTTP_STATUS_REASON
-    }
-    return "";
-}
-
 size_t response_error(char reply[ERROR_REPLY_MAX], enum http_status status, const struct http_date *date,
                       const char *more, const char *connection_header, bool head_only)
 {
-    const char *reason = response_reason(status);
+    const char *reason = reason_of(status);
     const size_t body_length = strlen("NNN \n") + strlen(reason);
     size_t length;
 

@@ -50,7 +50,4 @@ const char *response_connection_header(bool keep_alive, int minor_version);
 size_t response_error(char reply[ERROR_REPLY_MAX], enum http_status status, const struct http_date *date,
                       const char *more, const char *connection_header, bool head_only);
 
-/* Returns the reason phrase of a status. */
-const char *response_reason(enum http_status status);
-
 #endif
