@@ -100,11 +100,16 @@ def usual_file(target: Target, cpus: int) -> UsualFile | None:
     try:
         base = read_base(target, path)
         values = target.parse(base.expanded, cpus)
-        each_cpu = dict.fromkeys(sorted(values.keys() & one_for_each_cpu(target, base.expanded)), "auto")
+        each_cpu = words_for_each_cpu(target, base.expanded, values)
         return UsualFile(path=str(path), values=values, each_cpu=each_cpu)
     except (SpecError, RenderError):
         trouble = f"It could not be read: trimtab tune --target {target.name} --base {path} says why."
         return UsualFile(path=str(path), values={}, trouble=trouble)
+
+
+def words_for_each_cpu(target: Target, text: str, values: Configuration) -> dict[str, str]:
+    """The word by which the text says of some of these values that they are one for each CPU."""
+    return dict.fromkeys(sorted(values.keys() & one_for_each_cpu(target, text)), "auto")
 
 
 def one_for_each_cpu(target: Target, text: str) -> set[str]:

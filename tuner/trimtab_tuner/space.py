@@ -8,7 +8,7 @@ target's space. `model_dump` of either gives the JSON from which the browser bui
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -38,7 +38,9 @@ class Knob(Frozen):
     reference every run measures. `resource_weight` is the rough cost of one unit of the value in KiB of
     memory, used to break ties. `scope` says what the value counts for: each `worker`, the `total` over the
     workers, the `server` as such; of the kernel's knobs (`targets/kernel.py`) the network `namespace`, or the
-    whole `host`. `role` is what it does, in the words that all servers share (`roles.py`).
+    whole `host`. `role` is what it does, in the words that all servers share (`roles.py`). With `each_cpu`
+    the default is one for each CPU that the server has, as nginx's `auto`, and the number is what that is in
+    the run.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Knob(Frozen):
     resource_weight: float = Field(default=0.0, ge=0)
     needs_restart: bool = True
     scope: Literal["worker", "total", "server", "namespace", "host"] = "server"
+    each_cpu: bool = False
     help: str
 
     @model_validator(mode="after")
@@ -95,6 +98,11 @@ class Knob(Frozen):
         if not is_default and not self.contains(value):
             raise SpaceError(self.name, f"{self.name} = {value!r}: expected {self.allowed}")
         return value
+
+    @property
+    def default_told(self) -> str:
+        """The default in words."""
+        return "one for each CPU" if self.each_cpu else str(self.default)
 
     @property
     def of_kernel(self) -> bool:
@@ -286,6 +294,11 @@ class Space(Frozen):
         knobs = tuple(k.model_copy(update={"default": values.get(k.name, k.default)}) for k in self.knobs)
         fixed = {name: values.get(name, value) for name, value in self.fixed.items()}
         return self.model_copy(update={"knobs": knobs, "fixed": fixed})
+
+    def with_each_cpu(self, names: Collection[str]) -> "Space":
+        """The space in which the defaults of these knobs are one for each CPU of the server."""
+        knobs = tuple(k.model_copy(update={"each_cpu": k.each_cpu or k.name in names}) for k in self.knobs)
+        return self.model_copy(update={"knobs": knobs})
 
     def check(self, configuration: Configuration) -> Configuration:
         """Return the complete configuration: knobs left out are filled in from `default`.

@@ -302,6 +302,11 @@ def test_values_of_a_pasted_file_are_read_and_nothing_of_the_host(daemon, tmp_pa
     values = reply.json()["values"]
     assert values["worker_connections"] == 321
     assert "worker_processes" not in values
+    assert reply.json()["each_cpu"] == {}
+    auto = daemon.client.post(
+        "/api/v1/targets/nginx/values", json={"text": f"worker_processes auto;\n{text}"}
+    )
+    assert auto.json()["each_cpu"] == {"worker_processes": "auto"}
     assert f"line 1: {hidden} is not read here" in reply.json()["told"]
     wrong = daemon.client.post("/api/v1/targets/nginx/values", json={"text": "events {"})
     assert (wrong.status_code, wrong.json()["error"]["field"]) == (422, "text")

@@ -84,6 +84,10 @@ def test_defaults_that_follow_the_cpus_do_so_and_others_stay():
         own = nginx.space(cpus=2).with_defaults(own_values(nginx, text, 2))
         assert following_cpus(own, nginx, text, 2, 3)[1] == expected
     assert following_cpus(nginx.space(cpus=2), nginx, None, 2, 3)[1] == {}
+    values = nginx.space(cpus=2).with_defaults({"worker_processes": 2})
+    assert following_cpus(values, nginx, None, 2, 3)[1] == {}
+    auto = values.with_each_cpu({"worker_processes"})
+    assert following_cpus(auto, nginx, None, 2, 3)[1] == {"worker_processes": 3}
 
 
 @pytest.mark.parametrize(

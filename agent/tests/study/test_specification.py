@@ -371,6 +371,7 @@ def test_run_begins_with_the_values_that_its_user_has_now():
         ({"defaults": {"wrokers": 1}}, "defaults.wrokers"),
         ({"defaults": {"architecture": "best"}}, "knobs.architecture"),
         ({"defaults": {"workers": 2}, "base": "/etc/own.conf"}, "defaults"),
+        ({"defaults": {"workers": 2}, "each_cpu": ["backlog"]}, "each_cpu"),
     ],
 )
 def test_defaults_that_no_knob_can_have_are_refused(fields, field):
@@ -383,6 +384,19 @@ def test_defaults_that_no_knob_can_have_are_refused(fields, field):
 def test_defaults_are_those_of_the_servers_cpus():
     """Not of the CPUs that this process happens to be allowed."""
     assert check(RunSpec(target="h2o"), cpus=4).space.default()["num-threads"] == 4
+
+
+def test_default_that_is_one_for_each_cpu_is_as_many_as_the_server_has(tmp_path):
+    """Of the values of a file that says `auto`, and of that file; a server's own default is a number."""
+    file = tmp_path / "nginx.conf"
+    file.write_text("worker_processes auto;\nevents {\n}\nhttp { server { listen 80; } }\n")
+    values = RunSpec(target="nginx", defaults={"worker_processes": 1}, each_cpu=("worker_processes",))
+    for spec in (values, RunSpec(target="nginx", base=str(file))):
+        knob = check(spec, cpus=2).space.knob("worker_processes")
+        assert (knob.default, knob.each_cpu, knob.default_told) == (2, True, "one for each CPU")
+    for target, name in (("nginx", "worker_processes"), ("core", "workers")):
+        knob = check(RunSpec(target=target), cpus=2).space.knob(name)
+        assert (knob.default, knob.each_cpu, knob.default_told) == (1, False, "1")
 
 
 def test_two_files_make_a_plan_in_which_nothing_is_searched(tmp_path):

@@ -149,11 +149,12 @@ class ConfigurationText(BaseModel):
 class ConfigurationValues(Reply):
     """The knobs that a configuration file sets; those it leaves to the server are left out.
 
-    `told` are lines on what a run with the file itself (`trimtab tune --base`) would change of it, leave or
-    refuse.
+    `each_cpu` has the word in the file of those that are one for each CPU (nginx's `auto`). `told` are lines
+    on what a run with the file itself (`trimtab tune --base`) would change of it, leave or refuse.
     """
 
     values: Configuration
+    each_cpu: dict[str, str]
     told: tuple[str, ...]
 
 

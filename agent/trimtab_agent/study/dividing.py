@@ -63,14 +63,15 @@ def following_cpus(
 ) -> tuple[Space, Configuration]:
     """The space of a run whose server has so many CPUs now, and what is changed in it.
 
-    Defaults that follow the number of CPUs (`auto` in the user's own file `base`, or a server that counts
-    them) do so, unless the user has fixed them at a value; ranges stay as they are.
+    Defaults that follow the number of CPUs (`auto` in the user's own file `base`, or among its values, or a
+    server that counts them) do so, unless the user has fixed them at a value; ranges stay as they are.
     """
 
     def said(cpus: int) -> Configuration:
         if base is not None:
             return own_values(target, base, cpus)
-        return space_of(target, space.default(), cpus).default()
+        each_cpu = {knob.name: cpus for knob in space.knobs if knob.each_cpu}
+        return {**space_of(target, space.default(), cpus).default(), **each_cpu}
 
     was, now, default = said(before), said(after), space.default()
     changed = {

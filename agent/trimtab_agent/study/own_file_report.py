@@ -18,7 +18,7 @@ from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told, line_of, warnings
 
-from trimtab_agent.base_file import BaseFile, one_for_each_cpu, refuse
+from trimtab_agent.base_file import BaseFile, refuse
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE
 
@@ -102,10 +102,9 @@ def report(
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
     if descriptors is not None:
         lines += _descriptors(target, base, default, descriptors)
-    each_cpu = one_for_each_cpu(target, base.expanded)
     free = {
         knob.name: f"{default[knob.name]}, one for each CPU of the server"
-        if knob.name in each_cpu
+        if knob.each_cpu
         else default[knob.name]
         for knob in space.free
     }

@@ -35,7 +35,7 @@ from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 from trimtab_tuner.workloads.upstream import Name
 
-from trimtab_agent.base_file import BaseFile, read_base
+from trimtab_agent.base_file import BaseFile, one_for_each_cpu, read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.station.requirements import (
@@ -78,6 +78,7 @@ class RunSpec(BaseModel):
     `definition` is a workload that has no name here; it goes before `workload`. With `kernel` the knobs of
     the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
     values that knobs have now, where they are not the target's own: the run measures its gain over them.
+    Those of them that are one for each CPU, as nginx's `auto`, are named in `each_cpu`.
     `keep` are knobs that stay at those values, as in the file of the user's.
     `upstreams` are upstreams of that file, by name, in whose places Trimtab's answer: `measured` as fast as
     its log tells, or in a time on average (`20ms`).
@@ -95,6 +96,7 @@ class RunSpec(BaseModel):
     new_base: str | None = None
     site: str | None = None
     defaults: Configuration = Field(default_factory=dict)
+    each_cpu: Annotated[tuple[str, ...], Field(max_length=100)] = ()
     workload: str | None = None
     definition: Definition | None = None
     upstreams: Annotated[dict[Name, str], Field(max_length=32)] = Field(default_factory=dict)
@@ -227,7 +229,9 @@ def check(
     if base is not None:
         refuse_told(target, base)
         own = _measurable(target, base, cpus)
-    space = _with_defaults(_of_architecture(spec, target, own, cpus), spec).with_defaults(own)
+    space = _with_defaults(_of_architecture(spec, target, own, cpus), spec, cpus).with_defaults(own)
+    if base is not None:
+        space = space.with_each_cpu(one_for_each_cpu(target, base.expanded))
     if spec.upstreams and base is not None:
         definition = own_upstream.with_own_upstreams(definition, spec.upstreams, target, base)
     space = for_workload(space, target, definition)
@@ -394,14 +398,20 @@ def _of_architecture(spec: RunSpec, target: Target, own: Configuration, cpus: in
     return space
 
 
-def _with_defaults(space: Space, spec: RunSpec) -> Space:
-    """The space with the defaults that the specification gives; refuses values that the knobs cannot have."""
-    for name, value in spec.defaults.items():
+def _with_defaults(space: Space, spec: RunSpec, cpus: int) -> Space:
+    """The space with the defaults that the specification gives, where the server has so many CPUs; refuses
+    values that the knobs cannot have.
+    """
+    for name in spec.each_cpu:
+        if name not in spec.defaults:
+            raise SpecError("each_cpu", f"each_cpu = {name!r}: expected knobs that `defaults` has a value of")
+    values = {**spec.defaults, **dict.fromkeys(spec.each_cpu, cpus)}
+    for name, value in values.items():
         try:
             space.knob(name).check(value)
         except SpaceError as error:
             raise SpecError(f"defaults.{name}", f"defaults: {error}") from error
-    return space.with_defaults(spec.defaults)
+    return space.with_defaults(values).with_each_cpu(spec.each_cpu)
 
 
 def _measurable(target: Target, base: BaseFile, cpus: int) -> Configuration:

@@ -152,6 +152,57 @@ def test_server_that_counts_cpus_itself_has_one_thread_for_each_in_its_file():
     assert made.to_write == ()
 
 
+def from_values(name, default, each_cpu=(), tuned=None, **changes):
+    """The files of a run that began with the values of a user's file; the server had 1 of 2 CPUs."""
+    made = order(name, tuned=tuned or {}, default=default, server_cpus=1, cpus=2, **changes)
+    return replace(made, space=made.space.with_defaults(default).with_each_cpu(each_cpu))
+
+
+def test_one_that_was_auto_in_the_users_file_is_one_for_each_cpu_of_the_machine():
+    """Only its values were taken: 1 on the server's one CPU. What is to be merged leaves `auto` alone."""
+    default = {**TARGETS["nginx"].space(cpus=1).default(), "worker_processes": 1}
+    made = from_values("nginx", default, {"worker_processes"}, {"worker_connections": 9000})
+    files = exported(made)
+    assert TARGETS["nginx"].parse(files["nginx"], 2)["worker_processes"] == 2
+    assert made.to_write == ("worker_connections",)
+    assert "worker_processes" not in files["nginx-changes"]
+    assert "(default one for each CPU)" in joined(files["nginx"])
+    assert "| one for each CPU |" in files["readme"]
+    assert made.scaled.sentence() in joined(files["nginx"])
+    assert made.scaled.sentence() == (
+        "worker_processes stays one per CPU, which is the default; 1 was measured on 1 of the machine's 2 "
+        "CPUs."
+    )
+
+
+@pytest.mark.parametrize(("name", "knob"), [("nginx", "worker_processes"), ("core", "workers")])
+def test_one_that_is_a_servers_own_default_stays_1_and_is_told_as_1(name, knob):
+    """nginx and core do not count CPUs where they are told nothing."""
+    made = from_values(name, TARGETS[name].space(cpus=1).default())
+    files = exported(made)
+    assert made.scaled is None
+    assert TARGETS[name].parse(files[TARGETS[name].program], 2)[knob] == 1
+    assert "(default 1)" in joined(files[TARGETS[name].program])
+    assert "one for each CPU" not in files["readme"]
+
+
+def test_auto_of_the_users_own_file_is_told_as_one_for_each_cpu():
+    """With the whole file, in which the word stays."""
+    made = own_file(AUTO, tuned={"worker_connections": 9000})
+    made = replace(made, space=made.space.with_each_cpu({"worker_processes"}))
+    files = exported(made)
+    assert "worker_processes auto;" in files["nginx"]
+    assert "| one for each CPU |" in files["readme"]
+
+
+def test_auto_that_was_not_tuned_follows_all_cpus_too():
+    """What a run fixes at a default that follows them."""
+    default = {**TARGETS["nginx"].space(cpus=1).default(), "worker_processes": 1}
+    made = from_values("nginx", default, {"worker_processes"})
+    made = replace(made, space=made.space.fix("worker_processes", 1))
+    assert TARGETS["nginx"].parse(exported(made)["nginx"], 2)["worker_processes"] == 2
+
+
 def test_number_that_the_user_fixed_stays():
     """What was decided is not ours."""
     made = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8)

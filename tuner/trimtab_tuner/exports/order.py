@@ -82,6 +82,7 @@ class ExportOrder:
         if replicas_of(self.configuration) > 1:
             return None
         base = None if self.base is None else self.base.whole
+        each_cpu = {knob.name for knob in self.space.knobs if knob.each_cpu}
         scaled = scale(
             self.target,
             self.configuration,
@@ -90,8 +91,11 @@ class ExportOrder:
             evidence.server_cpus,
             evidence.cpus,
             evidence.effects,
+            each_cpu,
         )
-        return None if scaled is None or scaled.knob in self.space.fixed else scaled
+        if scaled is None or scaled.knob not in self.space.fixed:
+            return scaled
+        return scaled if scaled.stays and scaled.knob in each_cpu else None
 
     @property
     def _workers(self) -> Configuration | None:

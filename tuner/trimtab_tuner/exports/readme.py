@@ -124,7 +124,7 @@ def _table(order: ExportOrder) -> str:
             continue
         value = order.written[knob.name]
         unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
-        default = str(order.evidence.default.get(knob.name, knob.default))
+        default = say.default_of(knob, order.evidence)
         effect = (
             say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
         )

@@ -2,11 +2,11 @@
 
 While it was measured the server had some of the CPUs, and the load generator the others. So what a run finds
 is a number of workers *per CPU*, and that is what is exported: as many on each CPU of the machine. Where the
-default follows the number of CPUs by itself (`auto`, or a server that counts them) it stays as it is, unless
-another number was shown to be better.
+default follows the number of CPUs by itself (`auto`, also where only the values of a file were taken, or a
+server that counts them) it stays as it is, unless another number was shown to be better.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from trimtab_trials.configuration import Configuration, Value
@@ -65,11 +65,13 @@ def scale(
     server_cpus: int,
     cpus: int,
     effects: Sequence[SettingEffect] = (),
+    each_cpu: Collection[str] = (),
 ) -> Scaled | None:
     """The number of workers for all CPUs; None where the server had them all, or a number stays as it is that
     is the default and does not follow them.
 
-    `base` is the text of a user's own file, in which a setting that stays is left alone.
+    `base` is the text of a user's own file, in which a setting that stays is left alone; `each_cpu` are knobs
+    whose default is known to be one for each CPU.
     """
     knob = space_of(target, configuration, cpus).of_role(Role.WORKERS)
     if knob is None or not isinstance(measured := configuration.get(knob.name), int):
@@ -79,6 +81,8 @@ def scale(
 
     def said(number: int) -> Value:
         """What the default is on so many CPUs."""
+        if base is None and knob.name in each_cpu:
+            return number
         if base is None:
             return space_of(target, configuration, number).default()[knob.name]
         return own_values(target, base, number)[knob.name]

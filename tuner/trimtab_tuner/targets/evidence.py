@@ -105,8 +105,13 @@ def measured_on(evidence: ExportEvidence) -> str:
 def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:
     """What the setting is, in which unit and scope, and the default it replaces."""
     unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
-    default = evidence.default.get(knob.name, knob.default)
+    default = default_of(knob, evidence)
     return f"{knob.name} = {value}{unit}, {SCOPES[knob.scope]} (default {default}). {knob.help}"
+
+
+def default_of(knob: Knob, evidence: ExportEvidence) -> str:
+    """What the setting was before, in words."""
+    return knob.default_told if knob.each_cpu else str(evidence.default.get(knob.name, knob.default))
 
 
 def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -> str:

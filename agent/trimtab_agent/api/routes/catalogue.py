@@ -30,7 +30,7 @@ from trimtab_agent.api.schemas import (
     TargetReply,
     WorkloadReply,
 )
-from trimtab_agent.base_file import usual_file
+from trimtab_agent.base_file import usual_file, words_for_each_cpu
 from trimtab_agent.checked_file import CheckedFile, usual_file_checked
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.results.deleting import delete_upload
@@ -121,7 +121,11 @@ def read_values(name: str, body: ConfigurationText, context: ContextDep) -> Conf
         values = target.parse(body.text, cpus)
     except RenderError as error:
         raise SpecError("text", str(error)) from error
-    return ConfigurationValues(values=values, told=of_text(target, body.text, space_of(target, values, cpus)))
+    return ConfigurationValues(
+        values=values,
+        each_cpu=words_for_each_cpu(target, body.text, values),
+        told=of_text(target, body.text, space_of(target, values, cpus)),
+    )
 
 
 @router.post("/targets/{name}/files", status_code=201)

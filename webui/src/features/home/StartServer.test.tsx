@@ -84,6 +84,9 @@ it('says what stands in the file where that is one for each CPU, and what that i
   await renderInApp(<StartServer />);
   const told = 'worker_processes auto: 1 here, one for each CPU of the server';
   expect(await screen.findByText(told)).toBeInTheDocument();
+  await userEvent.click(screen.getByRole('button', { name: 'Tune nginx' }));
+  const from = { defaults: { worker_processes: 1 }, each_cpu: ['worker_processes'] };
+  await waitFor(() => expect(started).toEqual([{ preset: 'quick', target: 'nginx', ...from }]));
 });
 
 it('falls back to its own server where nothing else is installed', async () => {

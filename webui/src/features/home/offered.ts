@@ -22,7 +22,10 @@ export const beginsWithFile = ({ file, base_files }: TargetReply): boolean =>
 /** A quick run whose gain is measured over the server's own file, or over what that sets. */
 export function quickRun(server: TargetReply): RunSpec {
   const { name, file } = server;
+  const eachCpu = Object.keys(file?.each_cpu ?? {});
   const from =
-    file !== null && beginsWithFile(server) ? { base: file.path } : { defaults: file?.values ?? {} };
+    file !== null && beginsWithFile(server)
+      ? { base: file.path }
+      : { defaults: file?.values ?? {}, ...(eachCpu.length === 0 ? {} : { each_cpu: eachCpu }) };
   return { preset: 'quick', target: name, ...from };
 }

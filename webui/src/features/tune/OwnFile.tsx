@@ -10,7 +10,7 @@ import type { TargetReply } from '../../api/generated';
 import { readValuesMutation, sendFileMutation } from '../../api/generated/@tanstack/react-query.gen';
 import { KnobChips } from '../../components/KnobChips';
 import classes from './Tune.module.css';
-import { isWithinReach, NO_OWN_VALUES, type OwnValues, WRAPPER_ORDER } from './tuneForm';
+import { isWithinReach, NO_OWN_VALUES, type OwnValues, ofUsualFile, WRAPPER_ORDER } from './tuneForm';
 
 interface OwnFileProps {
   target: TargetReply | undefined;
@@ -57,7 +57,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const take = (file: string, content: string) =>
     read.mutate(
       { path: { name: target?.name ?? '' }, body: { text: content } },
-      { onSuccess: ({ values }) => onOwn({ file, values }) },
+      { onSuccess: ({ values, each_cpu }) => onOwn({ file, values, eachCpu: each_cpu }) },
     );
   const choose = async (file: File | null) => {
     if (file === null) return;
@@ -113,11 +113,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
           Take its values
         </Button>
         {usual && own.file !== usual.path && (
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => onOwn({ file: usual.path, values: usual.values })}
-          >
+          <Button size="xs" variant="default" onClick={() => onOwn(ofUsualFile(usual))}>
             Take those of {usual.path}
           </Button>
         )}
@@ -130,7 +126,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
           {taken > 0 && (
             <>
               {`Taken${own.file && ` from ${own.file}`}: `}
-              <KnobChips of={own.values} />
+              <KnobChips of={own.values} eachCpu={own.eachCpu} />
             </>
           )}
           {taken === 0 && read.isSuccess && 'It sets none of the knobs.'}

@@ -135,7 +135,7 @@ it('a file that is chosen gives the defaults, and the run can be started here', 
     http.post(url('/targets/core/values'), async ({ request }) => {
       const { text } = (await request.json()) as { text: string };
       return text.includes('workers')
-        ? HttpResponse.json({ values: { workers: 3 } })
+        ? HttpResponse.json({ values: { workers: 3 }, each_cpu: {}, told: [] })
         : HttpResponse.json(
             { error: { code: 'bad-specification', message: 'line 1: no such key', field: 'text' } },
             { status: 422 },

@@ -15,6 +15,7 @@ import {
   AS_THE_WORKLOAD,
   type Chosen,
   NO_OWN_VALUES,
+  ofUsualFile,
   presetForm,
   type TuneForm,
   withDefaults,
@@ -148,8 +149,7 @@ function Begun({ catalogue, server, base }: { catalogue: Catalogue; server: Targ
     const kept = keptForm();
     if (kept?.target !== server.name || (base !== '' && kept.base !== base)) {
       const start = { ...opening(catalogue), base };
-      const own =
-        server.file && base === '' ? { file: server.file.path, values: server.file.values } : NO_OWN_VALUES;
+      const own = server.file && base === '' ? ofUsualFile(server.file) : NO_OWN_VALUES;
       const workload = workloadFor(catalogue, server.name, start.workload);
       const chosen = { ...start, target: server.name, own, workload };
       keepForm(presetForm(preset, withDefaults(space.data, own.values), chosen));

@@ -104,7 +104,7 @@ export function formOfRun(run: RunDetail, preset: Preset, space: Space): TuneFor
   const fresh = presetForm(preset, begun, {
     target: run.target,
     base: run.base ?? '',
-    own: { file: '', values: own },
+    own: { file: '', values: own, eachCpu: eachCpuOf(run.space, own) },
     kernel: run.space.knobs.some(isOfKernel),
     workload: run.workload,
     objective: objectiveForm(run.objective),
@@ -138,6 +138,12 @@ function defaultsOfRun(searched: Space, space: Space): Record<string, KnobValue>
     space.knobs.some((knob) => knob.name === name && knob.default !== value && !isOfKernel(knob)),
   );
   return Object.fromEntries(own.map(({ name, default: value }) => [name, value]));
+}
+
+/** Those of a run's defaults that are one for each CPU; the word by which a file said so is not kept. */
+function eachCpuOf(searched: Space, own: Readonly<Record<string, KnobValue>>): Record<string, string> {
+  const names = searched.knobs.filter(({ name, each_cpu }) => each_cpu && own[name] !== undefined);
+  return Object.fromEntries(names.map(({ name }) => [name, 'auto']));
 }
 
 function conditionsOf({ workload_parameters: { definition } }: RunDetail): Conditions {

@@ -162,15 +162,19 @@ it('names the first condition that this machine cannot make', () => {
 });
 
 it('what a file sets are the defaults, also of knobs that stay fixed; what was changed stays so', () => {
-  const own = { file: 'own.conf', values: { backlog: 99, workers: 3 } };
+  const own = { file: 'own.conf', values: { backlog: 99, workers: 3 }, eachCpu: { workers: 'auto' } };
   const after = withDefaults(space, own.values);
   const form = withOwnValues(withKnob('workers', { high: 8 }), own, preset, space, after);
   expect(form.knobs.backlog).toMatchObject({ mode: 'fixed', value: 99 });
   expect(form.knobs.workers).toMatchObject({ mode: 'search', high: 8 });
   expect(runSpec(form, preset, after)).toMatchObject({
     defaults: own.values,
+    each_cpu: ['workers'],
     knobs: { workers: { low: 1, high: 8 } },
   });
+  expect(
+    runSpec(withOwnValues(form, { ...own, eachCpu: {} }, preset, after, after), preset, after),
+  ).not.toHaveProperty('each_cpu');
   expect(withOwnValues(form, NO_OWN_VALUES, preset, after, space).knobs.backlog).toMatchObject({
     value: 1024,
   });

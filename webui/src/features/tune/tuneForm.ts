@@ -12,6 +12,7 @@ import type {
   RunSpec,
   Space,
   TargetReply,
+  UsualFile,
 } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
 import { CAPACITY } from '../../maths/presets';
@@ -54,9 +55,11 @@ export interface OwnValues {
   file: string;
   /** By the knobs' names. */
   values: Record<string, KnobValue>;
+  /** The words by which the file says of some that they are one for each CPU. */
+  eachCpu: Record<string, string>;
 }
 
-export const NO_OWN_VALUES: OwnValues = { file: '', values: {} };
+export const NO_OWN_VALUES: OwnValues = { file: '', values: {}, eachCpu: {} };
 
 export interface TuneForm {
   preset: string;
@@ -244,6 +247,19 @@ function knobSpec(form: KnobForm, initial: KnobForm): KnobSpec | null {
   };
 }
 
+/** What the file sets that a server is usually run with here. */
+export const ofUsualFile = ({ path, values, each_cpu }: UsualFile): OwnValues => ({
+  file: path,
+  values,
+  eachCpu: each_cpu,
+});
+
+/** What a run is told of the values that a file sets. */
+export function defaultsOf({ values, eachCpu }: Pick<OwnValues, 'values' | 'eachCpu'>): Partial<RunSpec> {
+  const names = Object.keys(eachCpu);
+  return { defaults: values, ...(names.length === 0 ? {} : { each_cpu: names }) };
+}
+
 /** The body of POST /runs and POST /runs/estimate; `withFile`: of a run that begins with the file that is named. */
 export function runSpec(form: TuneForm, preset: Preset, space: Space, withFile = false): RunSpec {
   const knobs: Record<string, KnobSpec> = {};
@@ -259,7 +275,7 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space, withFile =
       ? { base: form.base }
       : Object.keys(form.own.values).length === 0
         ? {}
-        : { defaults: form.own.values }),
+        : defaultsOf(form.own)),
     ...(form.kernel ? { kernel: true } : {}),
     workload: form.workload,
     objective: objectiveText(form.objective),
