@@ -81,6 +81,9 @@ def test_climb_without_an_answer_says_who_is_to_blame_and_ends_with_1(simulated,
     assert code == 1
     assert "Other programs took the load generator's CPU. Nothing was measured" in output + errors
     assert "follows none of the rates" not in output + errors
+    assert not any(drawn in output + errors for drawn in ("█", "Limit: ", "before any configuration"))
+    _, shown, _ = command("capacity", "--json", *CLIMB)
+    assert json.loads(shown)["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trimtab_db import Repository, records
+from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.diagnosis import diagnose
@@ -70,8 +71,10 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
 def _analyse_climb(
     repository: Repository, run: records.Run, space: Space, climbs: Sequence[Trial]
 ) -> Analysis:
-    """What limits the default, by the one climb that was all that was asked for."""
+    """What limits the default, by the one climb that was all that was asked for; nothing if that failed."""
     default = space.default()
+    if run.state is RunState.FAILED:
+        climbs = ()
     evidence = _evidence(repository, run, space, climbs, default)
     findings: tuple[Finding, ...] = () if evidence is None else diagnose(evidence.of_climb())
     return Analysis(noise=None, best=default, importance=None, stability=None, findings=findings, notes=())

@@ -5,6 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from trimtab_db import Repository
+from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.telling.capacity import capacity_of
 
@@ -77,13 +78,17 @@ def _document(repository: Repository, run_id: int) -> dict[str, Any]:
 
 
 def _print_capacity(console: Console, repository: Repository, run_id: int) -> None:
-    """The climb, what limits, and last the sentence."""
+    """The climb, what limits, and last the sentence; of a run that failed none of it is a result."""
+    run = repository.run(run_id)
+    if run.state is RunState.FAILED:  # the error is said after this
+        for line in resume_hint(run):
+            console.print(line)
+        return
     climb = _climb(repository, run_id)
     if climb is not None:
         console.print()
         for line in climb_lines(climb.measurements, capacity_of(climb.measurements)):
             console.print(line, markup=False, soft_wrap=True)
-    run = repository.run(run_id)
     for finding in analyse_run(repository, run_id).findings:
         console.print(f"\nLimit: {escape(finding.sentence)} {escape(finding.suggestion)}")
     if run.outcome is not None:

@@ -106,3 +106,12 @@ it('draws what is recorded where the live stream has no rate of it', async () =>
   await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={underWay} />);
   expect(screen.queryByText(/Nothing/)).toBeNull();
 });
+
+it('draws nothing of a climb that failed, as if it were a result', async () => {
+  const failed = run({ state: 'failed', preset: 'capacity', error: 'The server died.', outcome: outcome({ sentence }) });
+  await renderInApp(<CapacityPanel run={failed} trials={[climb]} underWay={null} />);
+  expect(screen.getByText('There is no result to draw.')).toBeVisible();
+  expect(screen.queryByRole('img')).not.toBeInTheDocument();
+  expect(screen.queryByText(sentence)).not.toBeInTheDocument();
+  expect(screen.getByRole('link', { name: 'trial 1' })).toBeVisible();
+});

@@ -29,6 +29,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
   const driven = underWay?.measurements.length ? underWay.measurements : (trial?.measurements ?? []);
   const climb = climbOf(driven);
   const capacity = run.outcome?.capacity;
+  const failed = run.state === 'failed';
   const followed = capacity?.capacity_rps?.mean;
   const marks =
     followed === undefined
@@ -55,8 +56,10 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
           </FigureList>
         </>
       )}
-      {words && <p className={classes.inWords}>{words}</p>}
-      {climb.length === 0 ? (
+      {words && !failed && <p className={classes.inWords}>{words}</p>}
+      {failed ? (
+        <Message title="There is no result to draw.">The run failed; why stands above.</Message>
+      ) : climb.length === 0 ? (
         <NoCurve running={run.state === 'running'} driven={driven.length > 0} />
       ) : (
         <div className={classes.halves}>
