@@ -40,7 +40,8 @@ def test_no_verdict_blames_both_the_configuration_and_something_else():
     """What failed counts against a configuration, what was spoilt does not; some verdicts are neither."""
     failed = {verdict for verdict in Verdict if verdict.failed}
     spoilt = {verdict for verdict in Verdict if verdict.spoilt}
-    assert failed == {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
+    ended = {Verdict.CRASHED, Verdict.UNRESPONSIVE}
+    assert failed == {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, *ended}
     assert spoilt == {Verdict.DISTURBED}
     assert not failed & spoilt
 

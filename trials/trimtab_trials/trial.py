@@ -20,6 +20,7 @@ class Verdict(StrEnum):
     FAILED_VERIFICATION = "failed-verification"
     REJECTED = "rejected"
     CRASHED = "crashed"
+    UNRESPONSIVE = "unresponsive"
     GENERATOR_LIMITED = "generator-limited"
     DISTURBED = "disturbed"
     STOPPED_EARLY = "stopped-early"
@@ -28,7 +29,12 @@ class Verdict(StrEnum):
     @property
     def failed(self) -> bool:
         """Whether the configuration is to blame."""
-        return self in (Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED)
+        return self in (Verdict.FAILED_VERIFICATION, Verdict.REJECTED) or self.without_server
+
+    @property
+    def without_server(self) -> bool:
+        """Whether it ended because there was no server any more, or one that answers nobody."""
+        return self in (Verdict.CRASHED, Verdict.UNRESPONSIVE)
 
     @property
     def spoilt(self) -> bool:

@@ -40,6 +40,7 @@ def test_job_is_answered_with_its_rates_and_dates_of_the_stations_own_clock(stat
         ("fails", Verdict.FAILED_VERIFICATION, 2),
         ("generator-limited", Verdict.GENERATOR_LIMITED, 2),
         ("generator-starved", Verdict.GENERATOR_LIMITED, 2),
+        ("hangs", Verdict.UNRESPONSIVE, 2),
     ],
 )
 def test_incident_gives_its_verdict_from_its_rate_on(station, simulation, job, what, verdict, rates):

@@ -151,3 +151,14 @@ def test_file_that_answers_with_errors_has_no_capacity_and_no_exit_code_of_succe
     said = " ".join((output + errors).split())
     assert "answers had the status 503. Probably because of line" in said
     assert "limit_req zone=a" in said
+
+
+def test_server_that_answers_nobody_is_told_with_what_was_seen_of_it(simulated: Simulation, command):
+    """Not as a generator's limit, nor as a rule that broke; and nothing is drawn."""
+    simulated.happens("hangs")
+    code, output, errors = command("capacity", *CLIMB)
+    assert code == 1
+    said = " ".join((output + errors).split())
+    assert "the server answered none of" in said
+    assert "Its process is alive, it accepted no connection, and it is idle (0 % of a CPU)." in said
+    assert not any(drawn in said for drawn in ("█", "Limit: "))

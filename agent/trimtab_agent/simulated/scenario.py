@@ -39,6 +39,7 @@ class Incident(Frozen):
         "disturbed",
         "generator-limited",
         "generator-starved",
+        "hangs",
         "lost",
     ]
     trials: tuple[int, ...] | None = None

@@ -65,6 +65,9 @@ class SimulatedServer:
         load = offered_rps / capacity_rps
         over = max(0.0, load - 1)
         replied_rps = min(offered_rps, capacity_rps) * (1 - min(0.5, self.scenario.overload_loss * over))
+        hangs = "hangs" in incidents
+        if hangs:
+            replied_rps = 0.0
         classes = self._classes(offered_rps * window_s, replied_rps / offered_rps, incidents)
         asked, replied = sum(c.asked for c in classes), sum(c.replied for c in classes)
         read_in_vain = sum(c.timed_out_after_read for c in classes)
@@ -105,7 +108,10 @@ class SimulatedServer:
                 **self._health(offered_rps, limited=limited, starved=starved),
                 "most_open": math.ceil(rate_rps if closed else offered_rps / self._rps_of_connection),
             },
-            server_stats={"requests": float(replied + read_in_vain), "connections_accepted": float(sessions)},
+            server_stats={
+                "requests": float(replied + read_in_vain),
+                "connections_accepted": float(0 if hangs else sessions),
+            },
             counters=self._counters(load, replied_rps, window_s, incidents),
             size_classes=classes,
         )

@@ -17,6 +17,7 @@ from trimtab_tuner.judging.answers import refused
 from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import Judgement, holds, judge, judge_early
+from trimtab_tuner.judging.silence import silent
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import changed_knobs
@@ -117,6 +118,8 @@ class SimulatedStation:
                 return Judgement(Verdict.CRASHED, "The server died, as the scenario wants it.")
             measured.append(measurement)
             listener.measured(measurement)
+            if (hangs := silent(job, measured)) is not None:
+                return hangs
             if (no := refused(job, measured, _text_of(job, self._layout))) is not None:
                 return no
             if "disturbed" in happens:

@@ -15,6 +15,7 @@ from trimtab_tuner.judging.answers import cause_of, refused
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import Judgement, gave_way, holds, judge, judge_early
+from trimtab_tuner.judging.silence import silent
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
@@ -39,6 +40,7 @@ from trimtab_agent.station.profiler import Profile, profiling
 from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.replicas import Replicas
+from trimtab_agent.station.server.silence import ServerSilent, seen_of
 from trimtab_agent.station.server.target_server import ServerOrder
 from trimtab_agent.station.site import Site
 from trimtab_agent.station.upstream import RunningUpstream
@@ -114,6 +116,8 @@ class Climb:
                         break  # nobody knows whether the server or the disturbance is why it was not followed
                 self.measurements.append(measurement)
                 self._listener.measured(measurement)
+                if not disturbance and (hangs := silent(job, self.measurements)) is not None:
+                    return hangs
                 if (no := refused(job, self.measurements, self.text)) is not None:
                     return no
                 if disturbance and rate_rps in job.ladder:
@@ -268,6 +272,9 @@ class Climb:
         except WarmingFailed as error:
             if (death := server.death_sentence()) is not None:
                 raise ServerDied(death) from error
+            if isinstance(error.__cause__, TimeoutError):
+                seen = seen_of(server.pids, server.servers[0].address, server.servers[0].port)
+                raise ServerSilent(f"warming: {error}. {seen}") from error
             because = cause_of(self._job.target, error.status, self.text)
             raise ServerFailed(f"warming: {error}" + (f". {because}" if because else "")) from error
 

@@ -37,6 +37,7 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.load_source import OWN_LOAD, LoadSource
 from trimtab_agent.station.requirements import version_of_target
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
+from trimtab_agent.station.server.silence import ServerSilent
 from trimtab_agent.station.server.unresolved import Names
 from trimtab_agent.station.server.warnings_in_log import warning_in
 from trimtab_agent.station.site import Site, made_site
@@ -175,6 +176,9 @@ class Station:
         except ConfigurationRejected as error:
             site.require()
             judgement = Judgement(Verdict.REJECTED, str(error))
+        except ServerSilent as error:
+            site.require()
+            judgement = Judgement(Verdict.UNRESPONSIVE, str(error))
         except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
             site.require()
             judgement = Judgement(Verdict.CRASHED, str(error) + site.out_of_memory_remark(kills_before))

@@ -19,7 +19,7 @@ from trimtab_tuner.presets import RunSettings
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
 
-USELESS = (Verdict.CRASHED, Verdict.REJECTED)
+USELESS = (Verdict.CRASHED, Verdict.UNRESPONSIVE, Verdict.REJECTED)
 MOST_CALIBRATIONS = 3  # so often one is tried that other programs spoil
 
 

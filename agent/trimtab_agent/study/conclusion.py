@@ -39,6 +39,7 @@ ADVICE = {
         "or trimtab up)."
     ),
     Verdict.CRASHED: "The logs of the crashed servers lie in the run's log directory.",
+    Verdict.UNRESPONSIVE: "What the silent servers said last is in the run's log directory.",
     Verdict.REJECTED: "Narrow the space to what this machine allows (--knob NAME=LOW:HIGH).",
 }
 

@@ -328,8 +328,8 @@ class Dispatcher:
         trial = self._record(order, report)
         if trial.verdict is Verdict.ABORTED:
             raise Stopped
-        if trial.verdict is Verdict.CRASHED:
-            self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
+        if trial.verdict.without_server:
+            self._announcer.note("warning", f"Trial {trial.number} {trial.verdict}: {trial.reason}")
         if trial.purpose is not TrialPurpose.CALIBRATION:  # which tells of it itself
             self._tell_of_others(trial)
         return trial

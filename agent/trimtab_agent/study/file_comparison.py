@@ -27,6 +27,8 @@ from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
+HOW = {Verdict.CRASHED: "crashed", Verdict.UNRESPONSIVE: "answered nobody"}
+
 
 class FileComparison(InBlocks):
     """The blocks of a run's old and new file."""
@@ -53,7 +55,7 @@ class FileComparison(InBlocks):
         the server ended.
         """
         new = trial.configuration == self._finalists[1]
-        if trial.verdict is Verdict.REJECTED or (trial.verdict is Verdict.CRASHED and not new):
+        if trial.verdict is Verdict.REJECTED or (trial.verdict.without_server and not new):
             path = self._run.base["new"]["path"] if new else self._run.base["path"]
             raise HostError(f"{path} cannot be measured: {trial.reason}")
 
@@ -61,15 +63,15 @@ class FileComparison(InBlocks):
         old, new = (self._measured(configuration, blocks) for configuration in self._finalists)
         loss = judged(
             {trial.block: trial.measurements for trial in old},
-            {trial.block: () if trial.verdict is Verdict.CRASHED else trial.measurements for trial in new},
+            {trial.block: () if trial.verdict.without_server else trial.measurements for trial in new},
             self._most_loss,
         )
         outcome = confirmed_outcome(self._run, self._finalists, self._history, blocks, None)
         done = {ranked.configuration_hash: ranked.performance for ranked in outcome.ranking}
         own, of_old = (done.get(configuration_hash(each)) for each in reversed(self._finalists))
         told = "" if own is None else in_words("The new file", own, of_old, called=OLD_FILE)
-        crashed = next((trial for trial in new if trial.verdict is Verdict.CRASHED), None)
-        why = "" if crashed is None else f"With it the server crashed: {crashed.reason}"
+        crashed = next((trial for trial in new if trial.verdict.without_server), None)
+        why = "" if crashed is None else f"With it the server {HOW[crashed.verdict]}: {crashed.reason}"
         files = ComparedFiles(old=self._run.base["path"], new=self._run.base["new"]["path"], loss=loss)
         sentence = " ".join(part for part in (loss.sentence, told, why) if part)
         better = loss.gain is not None and loss.gain.significant and loss.gain.gain > 0

@@ -35,6 +35,7 @@ interface MapCellsInput {
 export const VERDICT_SYMBOLS: Readonly<Record<string, string>> = {
   'failed-verification': '✕',
   crashed: '!',
+  unresponsive: '…',
   rejected: '⊘',
   'generator-limited': '≈',
   disturbed: '∿',

@@ -11,6 +11,7 @@ import {
   IconPlayerSkipForward,
   IconPlayerStop,
   IconTimeline,
+  IconVolumeOff,
 } from '@tabler/icons-react';
 import type { RunState, Verdict } from '../api/generated';
 import classes from './RunState.module.css';
@@ -31,6 +32,7 @@ const VERDICTS: Record<Verdict, { tone: Tone; Icon: Icon }> = {
   'failed-verification': { tone: 'bad', Icon: IconCircleX },
   rejected: { tone: 'bad', Icon: IconHandStop },
   crashed: { tone: 'bad', Icon: IconBolt },
+  unresponsive: { tone: 'bad', Icon: IconVolumeOff },
   'generator-limited': { tone: 'warn', Icon: IconAlertTriangle },
   disturbed: { tone: 'warn', Icon: IconTimeline },
   'stopped-early': { tone: 'neutral', Icon: IconPlayerSkipForward },

@@ -54,6 +54,7 @@ from trimtab_agent.station.server.running_backend import (
     RunningBackend,
     address_of,
 )
+from trimtab_agent.station.server.silence import ServerSilent, seen_of
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.station.server.status_page import StatusPage
 from trimtab_agent.station.server.status_query import StatusQuery
@@ -370,7 +371,8 @@ class TargetServer:
                 self.child.wait(0)
                 raise ServerFailed(self.child.death_sentence())
         where = "its stats socket" if self._status is None else self._status.what
-        raise ServerFailed(self.child.silence_sentence(where, START_LIMIT_S))
+        silence = self.child.silence_sentence(where, START_LIMIT_S)
+        raise ServerSilent(f"{silence}. {seen_of(self.pids, self.address, self.port)}")
 
     def _not_in_force(self) -> tuple[str, ...]:
         """What is otherwise than the file says. A worker that has just begun still has its parent's limit."""
