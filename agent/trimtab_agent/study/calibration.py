@@ -68,7 +68,7 @@ def _calibrated(
             going_on.tell(measurement)
         on_step(going_on.steps, max(1, going_on.expected_steps))
 
-    trial = dispatcher.carry_out(dispatcher.calibration(default, start_rps), measured)
+    trial = dispatcher.carry_out(dispatcher.orders.calibration(default, start_rps), measured)
     if trial.verdict in USELESS:
         raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
     return trial

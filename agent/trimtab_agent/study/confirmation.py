@@ -54,12 +54,12 @@ class InBlocks(ABC):
             block, configuration = blocks.next_slot
             self._take_in(
                 dispatcher.carry_out(
-                    dispatcher.order(
+                    dispatcher.orders.trial(
                         TrialPurpose.CONFIRMATION,
                         configuration,
                         self._rungs_of(configuration, ladder),
                         block=block,
-                        **dispatcher.to_capacity(),
+                        **dispatcher.orders.to_capacity(),
                     )
                 )
             )

@@ -12,23 +12,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypedDict
+from typing import Any
 
 from trimtab_db import Repository, records
-from trimtab_trials.configuration import Configuration
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.certainty.blocks import seed_of_block
-from trimtab_tuner.judging.job import EarlyEnd, Placement, TrialJob, TrialReport
+from trimtab_tuner.judging.job import Placement, TrialReport
 from trimtab_tuner.judging.judgement import Scores, scores
-from trimtab_tuner.judging.ladder import RUNG_RISE
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.telling.two_files import without_file
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
-from trimtab_agent.base_file import text_of
 from trimtab_agent.errors import StationLost
 from trimtab_agent.fleet.trial_stations import TrialStation
 from trimtab_agent.recording.sampler import Sampler
@@ -36,6 +31,7 @@ from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.history import History
+from trimtab_agent.study.orders import Order, Orders, scored_on
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.unwritten import Unwritten
 
@@ -45,50 +41,12 @@ DISTURBED_IN_A_ROW = 3  # trials, before it is told what is in their way
 OnMeasured = Callable[[Measurement], None]
 
 
-class Beyond(TypedDict):
-    """How far a trial is driven beyond its ladder and between its rungs (`TrialJob`)."""
-
-    rise: float | None
-    refinements: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """One trial of the run to carry out: its job, and what it is in the run.
-
-    Of two files `configuration` says which, and the job has the text. `station` names the one that is to
-    carry it out; any, if it is None.
-    """
-
-    number: int
-    purpose: TrialPurpose
-    configuration: Configuration
-    job: TrialJob
-    level: int = 0
-    block: int = 0
-    proposal_number: int | None = None
-    station: str | None = None
-
-    def kept(self) -> dict[str, Any]:
-        """What must be known, beside its report, to record it; plain values."""
-        return {name: getattr(self, name) for name in KEPT}
-
-
 class TrialLost(Exception):
     """The station of an order cannot go on; the order says what was to be measured."""
 
     def __init__(self, order: Order, error: StationLost) -> None:
         super().__init__(error.sentence)
         self.order = order
-
-
-def scored_on(purpose: TrialPurpose, job: TrialJob, ladder: Sequence[float]) -> Sequence[float]:
-    """The ladder that a trial's score is on: none of one that only looks for a capacity."""
-    climbs_only = purpose is TrialPurpose.ELIMINATION and job.rise is not None
-    return () if job.calibrates or climbs_only else ladder
-
-
-KEPT = ("number", "purpose", "configuration", "level", "block", "proposal_number")
 
 
 @dataclass(frozen=True)
@@ -105,8 +63,8 @@ class Desk:
 
 
 class Dispatcher:
-    """The trials of one run; `limit` is what `mat` is scored under where its text has none, `placement` the
-    CPUs that every job is told, None where the stations divide their own.
+    """The trials of one run; `orders` makes the next; `limit` is what `mat` is scored under where its text
+    has none.
 
     `unwritten` is the folder of what the database refuses to the end. All calls but `stop` come from the
     run's thread.
@@ -150,10 +108,8 @@ class Dispatcher:
         self._stop = threading.Event()
         self.pause = PauseSwitch()
         # The CPUs are those of the machine that the run was started on; several stations divide their own.
-        layout = run.layout
-        self.placement = (
-            Placement(server=layout["server"], generator=layout["generator"]) if len(stations) == 1 else None
-        )
+        cpus = Placement(server=run.layout["server"], generator=run.layout["generator"])
+        self.orders = Orders(run, workload, settings, history, cpus if len(stations) == 1 else None)
         self.limit: Limit | None = None
         self.kept = ""  # what to tell of trials that the database has refused to the end
 
@@ -213,72 +169,6 @@ class Dispatcher:
                 if not self._idle:
                     raise
                 self._announcer.note("warning", error.sentence)
-
-    def order(
-        self,
-        purpose: TrialPurpose,
-        configuration: Configuration,
-        ladder: Sequence[float],
-        *,
-        level: int = 0,
-        block: int = 0,
-        proposal_number: int | None = None,
-        station: str | None = None,
-        end_early: EarlyEnd | None = None,
-        rise: float | None = None,
-        refinements: int = 0,
-        base: str | None = None,
-    ) -> Order:
-        """The run's next trial, up the ladder; with the text `base` in place of the user's own file."""
-        settings = self._settings
-        job = self._job(
-            configuration,
-            ladder=tuple(ladder),
-            rise=rise,
-            refinements=refinements,
-            rate_duration_s=settings.rate_duration_s,
-            warmup_s=settings.warmup_s,
-            seed=seed_of_block(self._run.seed, block),
-            end_early=end_early,
-            **({} if base is None else {"base": base}),
-        )
-        return Order(
-            number=self._history.new_number(),
-            purpose=purpose,
-            configuration=configuration,
-            job=job,
-            level=level,
-            block=block,
-            proposal_number=proposal_number,
-            station=station,
-        )
-
-    def to_capacity(self) -> Beyond:
-        """How a trial of the confirmation is driven on to its capacity.
-
-        Not in a closed loop, which has no rates, nor beside a ladder that was asked for.
-        """
-        if self._settings.ladder or self._workload.definition.clients.loop == "closed":
-            return Beyond(rise=None, refinements=0)
-        return Beyond(rise=RUNG_RISE, refinements=self._settings.capacity_halvings)
-
-    def calibration(self, configuration: Configuration, start_rps: float) -> Order:
-        """The run's next trial, as a calibration that begins with that rate."""
-        settings, step_s = self._settings, self._settings.calibration_step_s
-        job = self._job(
-            configuration,
-            calibrate_from_rps=start_rps,
-            refinements=settings.calibration_halvings,
-            capacity=settings.capacity_only,
-            rate_duration_s=step_s,
-            warmup_s=step_s * settings.warmup_s / settings.rate_duration_s,
-        )
-        return Order(
-            number=self._history.new_number(),
-            purpose=TrialPurpose.CALIBRATION,
-            configuration=configuration,
-            job=job,
-        )
 
     def carry_out(self, order: Order, on_measured: OnMeasured = lambda _measurement: None) -> Trial:
         """Starts a trial and waits for it; raises what `start` and `wait` do.
@@ -373,25 +263,6 @@ class Dispatcher:
             self._progress.pause_changed("yes")
             self.pause.wait()
             self._progress.pause_changed("no")
-
-    def _job(self, configuration: Configuration, **kind: Any) -> TrialJob:  # noqa: ANN401 - checked by the model
-        """What all jobs of the run share, and what makes the kind of this one."""
-        run, settings = self._run, self._settings
-        shared = {
-            "target": run.target,
-            "configuration": without_file(configuration),
-            "base": text_of(run.base, configuration),
-            "workload": self._workload,
-            "gap_s": settings.gap_s,
-            "timeout_s": settings.timeout_s,
-            "restart_between_rates": settings.restart_between_rates,
-            "seed": run.seed,
-            "placement": self.placement,
-            "thresholds": settings.thresholds,
-            "constraints": settings.constraints,
-            "profile": settings.profile,
-        }
-        return TrialJob(**{**shared, **kind})
 
     def _at_station(self, station: TrialStation, order: Order, on_measured: OnMeasured) -> TrialReport:
         """Carries an order out, in the station's thread."""

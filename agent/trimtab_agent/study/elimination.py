@@ -29,9 +29,10 @@ from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.announcer import Announcer
-from trimtab_agent.study.dispatcher import Dispatcher, Order
+from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.first_changes import first_changes_of
 from trimtab_agent.study.history import History
+from trimtab_agent.study.orders import Order
 from trimtab_agent.study.progress import RunProgress
 
 BETWEEN = 1  # rates between what the search's best follows and what it does not
@@ -136,10 +137,10 @@ class BackwardElimination:
         self, dispatcher: Dispatcher, block: int, configuration: Configuration, station: str | None = None
     ) -> Order:
         if not self._by_capacity:
-            return dispatcher.order(
+            return dispatcher.orders.trial(
                 TrialPurpose.ELIMINATION, configuration, self._history.ladder, block=block, station=station
             )
-        return dispatcher.order(
+        return dispatcher.orders.trial(
             TrialPurpose.ELIMINATION,
             configuration,
             (self._followed_rps,),

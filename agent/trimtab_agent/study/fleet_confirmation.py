@@ -24,9 +24,10 @@ from trimtab_tuner.wording import counted, in_change, in_percent
 from trimtab_agent.errors import FleetError
 from trimtab_agent.results.outcome import HostOfRun, Outcome, OverHosts
 from trimtab_agent.study.conclusion import confirmed_outcome
-from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
+from trimtab_agent.study.dispatcher import Dispatcher, TrialLost
 from trimtab_agent.study.fleet_elimination import FleetElimination
 from trimtab_agent.study.fleet_history import FleetHistory
+from trimtab_agent.study.orders import Order
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.rungs import ladder_of_host
 
@@ -99,13 +100,13 @@ class FleetConfirmation:
         block: int,
         configuration: Configuration,
     ) -> Order:
-        return dispatcher.order(
+        return dispatcher.orders.trial(
             TrialPurpose.CONFIRMATION,
             configuration,
             ladder_of_host(self._run, self._settings, self._history, host),
             block=block,
             station=host,
-            **dispatcher.to_capacity(),
+            **dispatcher.orders.to_capacity(),
         )
 
     def _blocks(self) -> HostBlocks:

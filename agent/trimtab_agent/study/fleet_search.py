@@ -23,9 +23,10 @@ from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.errors import FleetError
 from trimtab_agent.study.announcer import Announcer
-from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
+from trimtab_agent.study.dispatcher import Dispatcher, TrialLost
 from trimtab_agent.study.earlier_runs import earlier_runs, features
 from trimtab_agent.study.fleet_history import FleetHistory
+from trimtab_agent.study.orders import Order
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.rungs import ladder_grows, ladder_of_host, searched_rungs
 
@@ -139,7 +140,7 @@ class FleetSearch:
         proposal_number: int | None = None,
     ) -> Order:
         is_default = task.kind == "default"
-        return dispatcher.order(
+        return dispatcher.orders.trial(
             TrialPurpose.SEARCH,
             configuration,
             searched_rungs(

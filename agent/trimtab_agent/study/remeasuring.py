@@ -66,7 +66,9 @@ def _measured(
 ) -> Trial:
     """A trial outside the blocks, again if it was disturbed; with the text `base` if that is given."""
     for _ in range(MOST_DISTURBED):
-        trial = dispatcher.carry_out(dispatcher.order(TrialPurpose.CONFIRMATION, best, ladder, base=base))
+        trial = dispatcher.carry_out(
+            dispatcher.orders.trial(TrialPurpose.CONFIRMATION, best, ladder, base=base)
+        )
         if trial.verdict is not Verdict.DISTURBED:
             break
     return trial

@@ -31,11 +31,12 @@ from trimtab_tuner.wording import counted, in_percent
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.study.announcer import Announcer
-from trimtab_agent.study.dispatcher import Dispatcher, Order
+from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.dividing import DRIVEN_AGAIN, generator_gave_out
 from trimtab_agent.study.earlier_runs import earlier_runs, features
 from trimtab_agent.study.first_changes import best_so_far, first_changes_of, so_far
 from trimtab_agent.study.history import History
+from trimtab_agent.study.orders import Order
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.rungs import ladder_grows, ladder_of_default, searched_rungs
 
@@ -178,11 +179,11 @@ class Search:
         budget, before = self._settings.budget_trials, len(self._first)
         if self._history.reference_due(budget, dispatcher.in_flight, before=before):
             # It answers no proposal: that is how it is known later.
-            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), self._reference_rungs)
+            return dispatcher.orders.trial(TrialPurpose.SEARCH, self._space.default(), self._reference_rungs)
         proposal = self._strategy.ask()
         if proposal is None:
             return None
-        return dispatcher.order(
+        return dispatcher.orders.trial(
             TrialPurpose.SEARCH,
             proposal.configuration,
             self._reference_rungs if proposal.configuration == self._space.default() else self._rungs,

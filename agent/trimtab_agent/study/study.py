@@ -196,7 +196,7 @@ class Study:
             self._prepare()
             self._learn_latency_limit()
             rates = self._run.ladder or [m.rate_rps for m in trial.measurements]
-            order = self._dispatcher.order(TrialPurpose.CONFIRMATION, trial.configuration, rates)
+            order = self._dispatcher.orders.trial(TrialPurpose.CONFIRMATION, trial.configuration, rates)
             self._announcer.note("info", f"Trial {order.number} repeats trial {trial.number}.")
             self._dispatcher.carry_out(order)
 
@@ -374,7 +374,7 @@ class Study:
         calibrations, limited = self._history.calibrations(), calibration.generator_limited
         here = not self._run.over_hosts
         spare = here and len(calibrations) == 1 and calibration.saturated
-        if self._dispatcher.placement is None or not (limited or spare):
+        if self._dispatcher.orders.placement is None or not (limited or spare):
             return False
         layout = self._divided_by(calibrations[-1], limited=limited)
         if layout is not None:
@@ -388,7 +388,7 @@ class Study:
         What the search has measured is of other CPUs then, and the search begins anew, with that trial's
         configuration among the first.
         """
-        if self._dispatcher.placement is None or DRIVEN_AGAIN in self._run.layout:
+        if self._dispatcher.orders.placement is None or DRIVEN_AGAIN in self._run.layout:
             return False
         layout = self._divided_by(trial, limited=True)
         if layout is None:
@@ -423,7 +423,7 @@ class Study:
         if here:  # it looks at the CPUs of the calibration
             self._history.reference = self._space.default()
             self._search = search_of(self._repository, self._run, self._settings, self._space, self._history)
-        self._dispatcher.placement = Placement(server=layout.server, generator=layout.generator)
+        self._dispatcher.orders.placement = Placement(server=layout.server, generator=layout.generator)
         kept = f"Ranges of knobs are those made for {counted(before, 'CPU')} of the server"
         followed = f"; the default has {describe(changed, {})} now" if changed else ""
         self._announcer.note(

@@ -10,7 +10,7 @@ from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.judging.judgement import scores
 from trimtab_tuner.space import Space
 
-from trimtab_agent.study.dispatcher import scored_on
+from trimtab_agent.study.orders import scored_on
 from trimtab_agent.study.recorded_run import history_of
 
 log = logging.getLogger(__name__)
