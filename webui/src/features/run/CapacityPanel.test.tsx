@@ -108,7 +108,12 @@ it('draws what is recorded where the live stream has no rate of it', async () =>
 });
 
 it('draws nothing of a climb that failed, as if it were a result', async () => {
-  const failed = run({ state: 'failed', preset: 'capacity', error: 'The server died.', outcome: outcome({ sentence }) });
+  const failed = run({
+    state: 'failed',
+    preset: 'capacity',
+    error: 'The server died.',
+    outcome: outcome({ sentence }),
+  });
   await renderInApp(<CapacityPanel run={failed} trials={[climb]} underWay={null} />);
   expect(screen.getByText('There is no result to draw.')).toBeVisible();
   expect(screen.queryByRole('img')).not.toBeInTheDocument();
