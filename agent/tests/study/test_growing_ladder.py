@@ -99,7 +99,12 @@ class OneTrialAtATime:
         """Whether it takes another order."""
         return self._left > 0 and not self.in_flight
 
-    def order(self, _purpose, configuration, rungs, *, proposal_number=None, **_further):
+    @property
+    def orders(self):
+        """Makes them too."""
+        return self
+
+    def trial(self, _purpose, configuration, rungs, *, proposal_number=None, **_further):
         """What is asked for."""
         self.rungs.append(tuple(rungs))
         return configuration, proposal_number
