@@ -347,6 +347,9 @@ def test_whether_a_site_of_tls_is_measured_so_is_told_by_its_name(target, line, 
     assert number == line
     assert secure.startswith(f"{site} speaks TLS, and so does the workload, with certificates that the run ")
     assert any("/c.pem from DIRECTORY/tls/rsa.pem" in each.text for each in told)
+    assert secure.endswith("It asks over HTTP/1.1; --workload specweb99-h2 asks over HTTP/2")
+    ((_, over_http2),), _ = lines("specweb99-h2")
+    assert "HTTP/1.1" not in over_http2
     without = OVER_TLS[target].replace("ssl.engine", "x").replace("SSLEngine on", "").replace(" ssl;", ";")
     file.write_text(without.replace("      ssl:", "      other:"))
     assert lines("specweb99")[0] == []

@@ -74,6 +74,34 @@ def test_what_takes_the_place_of_what_is_told_before_the_run(spec):
     """With the address that it has there."""
     told = "\n".join(in_words(check(spec).told()))
     assert "server 10.0.0.1:8080 of upstream app at 127.0.0.1:UPSTREAM, Trimtab's own" in told
+    assert (
+        "- upstream app is not asked: Trimtab's own answers in its place, as its log has it in 10.3 ms on "
+        "average, with 2,558 bytes. 100 % of the requests go on to it\n"
+    ) in told + "\n"
+
+
+def test_upstream_that_is_replaced_is_not_missed_when_it_is_down(spec, tmp_path):
+    """Nothing is handed on to it; one that is not replaced is."""
+    file = tmp_path / "nginx.conf"
+    file.write_text(file.read_text().replace("listen 80;", "listen 80; location /b { proxy_pass http://b; }"))
+    gone = dict.fromkeys(("10.0.0.1:8080", "b:80"), "nobody listens there")
+    said = [line.text for line in check(spec).told(gone).lines if line.kind == "missing"]
+    assert said == ["proxy_pass b:80: nobody listens there"]
+    file.write_text(file.read_text().replace("http://app", "http://10.0.0.1:8080"))
+    by_address = spec.model_copy(update={"upstreams": {"10.0.0.1:8080": "5ms"}})
+    told = check(by_address).told(gone)
+    assert said == [line.text for line in told.lines if line.kind == "missing"]
+    assert any("as you say in 5 ms on average, with 16,384 bytes" in line.text for line in told.lines)
+
+
+def test_pages_of_a_program_behind_are_told_not_to_be_the_users(tmp_path):
+    """Who has a pool of PHP would take the run's for his."""
+    file = tmp_path / "nginx.conf"
+    file.write_text("events {}\nhttp { server { listen 80; } }\n")
+    told = check(RunSpec(target="nginx", base=str(file), workload="php")).told()
+    (said,) = [line.text for line in told.lines if line.kind == "site"]
+    assert said.startswith("20 % of the requests are for pages of Trimtab's own, which come from processes ")
+    assert "(php-fpm): your applications are not asked" in said
 
 
 def test_run_is_recorded_with_it_and_its_report_names_the_option(simulated, runtime, spec):

@@ -12,11 +12,14 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.checking.machine import UNRESOLVED
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.http2 import speaks_http2
 from trimtab_tuner.targets.in_force import limit_of_descriptors
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told, line_of, warnings
+from trimtab_tuner.wording import in_percent
+from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.base_file import BaseFile, refuse
 from trimtab_agent.errors import SpecError
@@ -36,7 +39,7 @@ HEADINGS: dict[Kind, str] = {
 }
 UPSTREAM = "127.0.0.1:UPSTREAM"
 _MOST_NAMED = 5
-_OVER_TLS = "specweb99-tls"
+_OVER_TLS, _OVER_HTTP2 = "specweb99-tls", "specweb99-h2"
 
 
 class Line(BaseModel):
@@ -98,7 +101,7 @@ def report(
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
     lines = [Line(kind="changed", text=each) for each in _named(private)]
-    lines += _missing(target, base, missing)
+    lines += _missing(target, base, missing, stand_ins)
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
     if descriptors is not None:
         lines += _descriptors(target, base, default, descriptors)
@@ -111,7 +114,13 @@ def report(
     knobs = [knob for knob in space.knobs if knob.name in free]
     said = _told(target, base)
     sites = [each for each in said if each.kind == "secure"]
-    lines += _over_tls(sites, base, context.tls_directory, made=bool(further.get("changed")))
+    lines += _over_tls(
+        sites,
+        base,
+        context.tls_directory,
+        made=bool(further.get("changed")),
+        http2=speaks_http2(default),
+    )
     for told in (*said, *warnings(base.sources.whole, knobs)):
         if told.kind not in ("refused", "secure") and (told.kind != "stays" or _about(told, free)):
             file, number = base.sources.place(told.line)
@@ -130,6 +139,24 @@ def nothing_handed_on(target: Target, base: BaseFile) -> Iterator[str]:
         yield (
             f"this workload asks for files, and nothing of what your file hands on to {named}{more}; "
             f"--workload proxy measures handing on{own}"
+        )
+
+
+def asked_behind(definition: Definition) -> Iterator[str]:
+    """What answers requests that the server hands on, in place of what does in production."""
+    for each in () if definition.upstream is None else definition.upstream.stand_ins():
+        known = "as its log has it" if each.measured else "as you say"
+        yield (
+            f"upstream {each.name} is not asked: Trimtab's own answers in its place, {known} in "
+            f"{each.time_ms:,.3g} ms on average, with {each.size_bytes:,.0f} bytes. "
+            f"{in_percent(each.share)} of the requests go on to it"
+        )
+    if definition.dynamic is not None and definition.backend is not None:
+        yield (
+            f"{in_percent(definition.dynamic.share)} of the requests are for pages of Trimtab's own, which "
+            "come from processes that the run starts and tunes beside your server "
+            f"({definition.backend.package}): your applications are not asked, and the settings of their "
+            "processes not read"
         )
 
 
@@ -179,10 +206,14 @@ def _told(target: Target, base: BaseFile) -> list[Told]:
         raise SpecError("base", f"{base.path}: {error}") from error
 
 
-def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iterator[Line]:
+def _missing(
+    target: Target, base: BaseFile, missing: Mapping[str, str], stand_ins: Collection[str]
+) -> Iterator[Line]:
+    """Upstreams where nobody answers, but for those that are replaced."""
     whole = base.sources.whole
+    replaced = {f"upstream {name}" for name in stand_ins}
     for each in target.upstreams(whole) if missing else ():
-        if each.address in missing:
+        if each.address in missing and each.address not in stand_ins and each.setting not in replaced:
             file, number = base.sources.place(line_of(whole, each.start))
             text = f"{each.setting} {each.address}: {missing[each.address]}"
             if missing[each.address] == UNRESOLVED:
@@ -191,11 +222,12 @@ def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iter
 
 
 def _over_tls(
-    sites: Sequence[Told], base: BaseFile, certificates: str | None, *, made: bool
+    sites: Sequence[Told], base: BaseFile, certificates: str | None, *, made: bool, http2: bool
 ) -> Iterator[Line]:
     """Whether the sites that speak TLS are measured so, and with which certificates: one line for all;
     `certificates` is the directory of those of the run, None where the workload asks in plain text. Then
-    there may be `made` ones in place of those that whoever runs Trimtab may not read.
+    there may be `made` ones in place of those that whoever runs Trimtab may not read. Whether it asks over
+    `http2` is told too.
     """
     if not sites:
         return
@@ -216,6 +248,8 @@ def _over_tls(
             f"{named} {speak} TLS, and so does the workload, with certificates that the run makes in "
             f"{certificates}. They take the place of yours at every site; your keys are not read"
         )
+        if not http2:
+            text += f". It asks over HTTP/1.1; --workload {_OVER_HTTP2} asks over HTTP/2"
     file, number = base.sources.place(sites[0].line)
     yield Line(kind="site", text=text, file=file, line=number)
 

@@ -45,7 +45,14 @@ from trimtab_agent.station.requirements import (
     refuse_unanswerable,
 )
 from trimtab_agent.study import own_upstream
-from trimtab_agent.study.own_file_report import Kind, OwnFileReport, nothing_handed_on, refuse_told, report
+from trimtab_agent.study.own_file_report import (
+    Kind,
+    OwnFileReport,
+    asked_behind,
+    nothing_handed_on,
+    refuse_told,
+    report,
+)
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 from trimtab_agent.workloads.own_site import OwnSite, own_site
 
@@ -169,6 +176,7 @@ class Plan:
             "site": (
                 *(() if self.site is None else self.site.told),
                 *(nothing_handed_on(self.target, self.base) if asks_files_alone else ()),
+                *asked_behind(self.parameters.definition),
             ),
             "log": logs,
         }

@@ -57,6 +57,18 @@ class Replaced(Frozen):
     sizes_bytes: Sizes = ()
 
 
+class StandIn(NamedTuple):
+    """What takes the place of the upstream `name`: its share of all requests, and the means of its times,
+    which are `measured` or said, and of its sizes.
+    """
+
+    name: str
+    share: float
+    time_ms: float
+    size_bytes: float
+    measured: bool
+
+
 class Upstream(Frozen):
     """The `[upstream]` table of a definition.
 
@@ -85,6 +97,21 @@ class Upstream(Frozen):
             path = proxied_at(number) + PAGE
             found += [(f"{path}?size={size}&us={us}", size) for size in sizes for us in times_us]
         return found
+
+    def stand_ins(self) -> list["StandIn"]:
+        """Those that stand for one of a user's file: how they answer, on average."""
+        drawn = self._each() if self.replaced else []
+        total = sum(each.weight for each in drawn)
+        return [
+            StandIn(
+                name=told.name,
+                share=self.share * each.weight / total,
+                time_ms=float(np.mean(each.times_ms)),
+                size_bytes=float(np.mean(each.sizes_bytes)),
+                measured=bool(told.times_ms),
+            )
+            for told, each in zip(self.replaced, drawn, strict=bool(drawn))
+        ]
 
     def draw(self, count: int, streams: tuple[np.random.Generator, np.random.Generator]) -> Integers:
         """Positions in `pages`: the upstream and the size by the first stream, times by the second."""
