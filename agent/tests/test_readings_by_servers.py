@@ -100,6 +100,73 @@ def test_apache_includes_the_files_that_we_follow(tmp_path):
     assert len(theirs) == 4
 
 
+MACRO_WORDS = st.sampled_from(
+    ["a", "$x", "$xy", "@q", "%p", "b c", r"d\"e", r"f\g", r"h\\i", "it's", "${KNOWN}", "$(y)", ""]
+)
+
+
+@st.composite
+def macros(draw: st.DrawFn) -> str:
+    """Two macros, the second of which uses the first, and uses of both."""
+    names = draw(
+        st.lists(st.sampled_from(["$x", "$xy", "@q", "%p", "$(y)", "plain"]), unique=True, max_size=3)
+    )
+    quoted = st.builds(lambda word, quote: f"{quote}{word}{quote}", MACRO_WORDS, st.just('"'))
+    said = st.lists(st.one_of(st.sampled_from([*names, "z", "plainly"]), MACRO_WORDS), max_size=3)
+    body = [f'  SetEnv A{number} "{"".join(draw(said))}"' for number in range(2)]
+    given_inside = " ".join(draw(st.sampled_from([*(f"'{name}'" for name in names), "one"])) for _ in names)
+    given = [" ".join(draw(quoted) for _ in names) for _ in range(2)]
+    lines = [
+        "Define KNOWN known",
+        f"<macro Inner {' '.join(names)}>",
+        *body,
+        "</MACRO>",
+        f"<Macro Outer {' '.join(names)} >",
+        "  # $x \\",
+        "  goes on",
+        "  <VirtualHost *:8>",
+        f"    Use Inner {given_inside}",
+        "  </VirtualHost>",
+        "</Macro>",
+        f"use INNER {given[0]}",
+        "<IfModule macro_module>",
+        f"  Use Outer \\\n  {given[1]}",
+        "</IfModule>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=macros())
+def test_apache_puts_in_the_macros_as_we_do(text, tmp_path):
+    """Whatever it makes of the file with its macros, it makes of the one where they are put in."""
+    modules = "/usr/lib/apache2/modules"
+    (tmp_path / "conf").mkdir(exist_ok=True)
+    head = f"ServerRoot {tmp_path}\nServerName x\nListen 127.0.0.1:8\nPidFile {tmp_path}/pid\n"
+    head += "ErrorLog /dev/null\n"
+    for name in ("mpm_event", "authz_core", "macro", "env", "info"):
+        head += f"LoadModule {name}_module {modules}/mod_{name}.so\n"
+    file = tmp_path / "apache2.conf"
+    file.write_text(head + text)
+    theirs = configuration_of_apache(file)
+    expanded = read_base(TARGETS["apache"], file).expanded
+    if theirs is not None:
+        assert not re.search(r"^\s*use\b", expanded.rpartition("</Macro>")[2], re.MULTILINE | re.IGNORECASE)
+    file.write_text(expanded)
+    assert configuration_of_apache(file) == theirs
+
+
+def configuration_of_apache(file):
+    """The directives that Apache has read, without their places; None where it refuses the file."""
+    program = find_installed("apache2")
+    if program is None:
+        pytest.skip("apache is not installed")
+    asked = [program, "-t", "-D", "DUMP_CONFIG", "-f", str(file)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    lines = [line for line in done.stdout.splitlines() if not line.lstrip().startswith("#")]
+    return lines if done.returncode == 0 else None
+
+
 NUMBERS = st.integers(1, 60_000)
 OTHERS = st.lists(
     st.sampled_from(

@@ -19,7 +19,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import Include, RenderError, Target
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kinds import other_kind, template_line
-from trimtab_tuner.targets.sources import OUTPUT, Filling, Sources, unmarked
+from trimtab_tuner.targets.sources import MACRO, OUTPUT, Filling, Sources, unmarked
 from trimtab_tuner.targets.told import Told
 from trimtab_tuner.telling.two_files import FILE
 
@@ -223,6 +223,8 @@ class _Reading:
 
 def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
     """The text of `file` with its includes between marks."""
+    if len(above) > DEEPEST:
+        raise SpecError("base", f"{above[-2]}: include {file}: expected at most {DEEPEST} in a row")
     known = reading.known
     includes = _includes(target, text, file, known)
     pieces, position, seen = [], 0, 0
@@ -232,7 +234,11 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
         seen = include.end
         if include.is_command and not reading.with_commands:
             continue
-        if include.is_command:
+        if include.text is not None:
+            name = f"{MACRO}{include.pattern}"
+            filled = _filled(target, include.text, Path(name), reading, (*above, Path(name)))
+            inside = reading.filling.file(name, include.text, filled)
+        elif include.is_command:
             output = _output(include.pattern, file, reading)
             inside = reading.filling.file(f"{OUTPUT}{include.pattern}", output, output)
         else:
@@ -275,8 +281,6 @@ def _files(
     for found in files:
         if found in above:
             raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
-        if len(above) >= DEEPEST:
-            raise SpecError("base", f"{file}: include {include.pattern}: expected at most {DEEPEST} in a row")
         own = _read(target, found, reading.encoding)
         filled = _filled(target, own, found, reading, (*above, found))
         inside += reading.filling.file(str(found), own, filled)

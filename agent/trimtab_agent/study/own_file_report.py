@@ -15,7 +15,7 @@ from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.http2 import speaks_http2
 from trimtab_tuner.targets.in_force import limit_of_descriptors
 from trimtab_tuner.targets.private import named_in
-from trimtab_tuner.targets.sources import recorded_sources
+from trimtab_tuner.targets.sources import MACRO, recorded_sources
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told, line_of, warnings
 from trimtab_tuner.wording import in_percent
@@ -125,7 +125,7 @@ def report(
         if told.kind not in ("refused", "secure") and (told.kind != "stays" or _about(told, free)):
             file, number = base.sources.place(told.line)
             lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
-    paths = tuple(path for path, _ in base.sources.files[1:])
+    paths = tuple(path for path, _ in base.sources.files[1:] if not path.startswith(MACRO))
     return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(dict.fromkeys(lines)))
 
 

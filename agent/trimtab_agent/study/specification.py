@@ -538,11 +538,22 @@ def _with_tls_by_kernel(space: Space, spec: RunSpec, kernel: Callable[[], Kernel
 
 def _refuse_unchangeable(space: Space, target: Target, base: BaseFile) -> None:
     """What is tuned must be settable where it stands, in the file or in one that it includes."""
-    free = [knob.name for knob in space.free if knob.name not in NAMES]
-    try:
-        base.sources.apart(target.changed(base.sources.marked, space.default(), free, NOWHERE))
-    except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+    free = [knob for knob in space.free if knob.name not in NAMES]
+    own = space.default()
+    # Only what has changed shows where it stands.
+    other = {**own, **{k.name: next((v for v in k.grid(3) if v != own[k.name]), own[k.name]) for k in free}}
+
+    def trouble(*names: str) -> str:
+        try:
+            base.sources.apart(target.changed(base.sources.marked, other, names, NOWHERE))
+        except RenderError as error:
+            return str(error)
+        return ""
+
+    if why := trouble(*(knob.name for knob in free)):
+        named = [knob.name for knob in free if trouble(knob.name)]
+        keep = f", or left as it is ({' '.join(f'--keep {name}' for name in named)})" if named else ""
+        raise SpecError("base", f"{base.path}: {why}{keep}")
 
 
 def _without_ranges_of(settings: RunSettings, space: Space, spec: RunSpec) -> RunSettings:

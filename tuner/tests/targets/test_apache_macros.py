@@ -1,4 +1,4 @@
-"""Sites of an apache2.conf that stand in macros, and lines under conditions that only Apache decides."""
+"""Macros of an apache2.conf, and lines under conditions that only Apache decides."""
 
 import pytest
 from trimtab_tuner.targets import TARGETS
@@ -31,26 +31,55 @@ def private(text):
     return APACHE.private(text, own_values(APACHE, text, 2), (), CONTEXT)
 
 
+def put_in(text, known=None):
+    """What stands for each use of a macro."""
+    return [each.text for each in APACHE.includes(text, known or {}) if each.text is not None]
+
+
 @pytest.mark.parametrize(
-    ("used", "line"),
+    ("macro", "use", "lines"),
     [
-        ("Use VHost macro.test 8192\n", 9),
-        ("use vhost macro.test 8192\n", 9),
-        ("<Macro Both $host>\n  Use VHost $host 1\n</Macro>\nUse Both a\n", 12),
+        ("M $x", "Use M a", "$x a"),
+        ("M $x $xy", "Use M a b", "$x a, $xy b"),
+        ("M ${x}", "use m a", "${x} a"),
+        ("M %x @x", "USE M 'a b' c", '%x a b, @x "c"'),
+        ("M @x", r"Use M a\"b\c", r'@x "a\\\"b\\c"'),
+        ("M x", r'Use M "a\"b\\c"', r'x a"b\c'),
+        ("M $x", "Use M \\\n   a", "$x a"),
+        ('"M" $x', "Use M $x", "$x $x"),
+        ("M", "Use M", ""),
     ],
 )
-def test_file_that_has_sites_by_a_macro_is_refused_at_the_line_that_uses_it(used, line):
-    """Through another macro too."""
-    refused = [each for each in APACHE.told(HEAD + MACRO + used) if each.kind == "refused"]
-    assert [each.line for each in refused] == [line]
-    assert "the virtual host of this macro is not read" in refused[0].text
+def test_macro_is_put_in_with_its_arguments_as_text(macro, use, lines):
+    """Names of parameters of any kind, quotes of either, lines that go on."""
+    expected = [each.partition(" ") for each in lines.split(", ") if each]
+    body = "".join(f"A [{name}]\n" for name, _, _ in expected)
+    (found,) = put_in(f"{HEAD}<Macro {macro}>\n{body}</Macro>\n{use}\n")
+    assert found == "\n".join(f"A [{value}]" for _, _, value in expected)
 
 
-@pytest.mark.parametrize("used", ["", "<Macro Plain>\nTimeout 7\n</Macro>\nUse Plain\n"])
-def test_macro_that_brings_no_site_is_nobody_s_site(used):
-    """The workload is answered as by the first site that there is, and $port is no port."""
-    text = HEAD + MACRO + used + SITE.format("")
-    assert not [each for each in APACHE.told(text) if each.kind == "refused"]
+@pytest.mark.parametrize("use", ["Use Other a", "Use M", "Use M a b", "Use"])
+def test_use_that_apache_refuses_stays_as_it_is(use):
+    """Apache says why, in its own words."""
+    assert put_in(f"{HEAD}<Macro M $x>\n</Macro>\n{use}\n") == []
+
+
+def test_macro_is_known_from_its_definition_to_its_end():
+    """As Apache reads it: from above to below, and in an include behind it."""
+    text = "Use M\n<Macro M>\nA\n</Macro>\nUse M\nUndefMacro M\nUse M\n"
+    assert put_in(text) == ["A"]
+    known = APACHE.defined(
+        "Define X m\n<IfModule a>\n<Macro M>\nA\n</Macro>\n<Macro M>\nB\n</Macro>\n</IfModule>", {}
+    )
+    assert put_in("Use ${X}\n", known) == ["A"]
+
+
+def test_macro_says_nothing_before_it_is_used():
+    """Nor is an include in it followed; $port is no port, and no site in it is one."""
+    inside = "  Include $host.conf\n  SSLSessionTickets $port\n"
+    text = HEAD + MACRO.replace("</Macro>", f"{inside}</Macro>") + SITE.format("")
+    assert APACHE.includes(text) == []
+    assert APACHE.parse_tls(text) == {}
     measured = private(text)
     assert "with the settings of the site own" in measured
     assert "$port" not in "".join(named_in(measured))

@@ -77,6 +77,7 @@ def beyond(target: Target, text: str) -> tuple[Reach, ...]:
     includes = [
         Reach("includes", include.pattern, text.count("\n", 0, include.start) + 1)
         for include in target.includes(text)
+        if include.text is None
     ]
     lines = {each.line for each in includes}
     return (*includes, *(each for each in _said(target, text) if each.line not in lines))

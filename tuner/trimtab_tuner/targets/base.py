@@ -186,7 +186,8 @@ class Include:
     `pattern` is as it stands in the file, but for variables that are known; with `optional` no file need
     match. With `takes_directories` one that matches stands for all files in it; other servers refuse it. With
     `is_command` it is one for a shell, of which the output is meant. With `may_not_apply` it stands under a
-    condition, and without a file the server is left to say whether it misses one.
+    condition, and without a file the server is left to say whether it misses one. With `text` it is no file:
+    that is what stands for it, as of a macro.
     """
 
     start: int
@@ -196,6 +197,7 @@ class Include:
     is_command: bool = False
     takes_directories: bool = False
     may_not_apply: bool = False
+    text: str | None = None
 
 
 Excerpt = Sequence[tuple[Sequence[str], str]]

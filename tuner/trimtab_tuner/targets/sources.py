@@ -20,6 +20,8 @@ _UNMARKED = re.compile(r"(?<=\n)\n#trimtab end \d+\n|\n(?=#trimtab end )|#trimta
 
 OUTPUT = "the output of "
 """What the path of an included text begins with that no file holds: a command's output."""
+MACRO = "the macro of "
+"""The same of the lines that the use of a macro stands for."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Sources:
         texts: dict[str, str] = {}
         for number, text in self._pieces(changed):
             path, before = self.files[number]
-            if path.startswith(OUTPUT) and text != before:
-                raise RenderError(f"what is tuned is set in {path}; expected it in a file")
+            if path.startswith((OUTPUT, MACRO)) and text != before:
+                where = "outside of macros" if path.startswith(MACRO) else "in a file"
+                raise RenderError(f"what is tuned is set in {path}; expected it {where}")
             if texts.setdefault(path, text) != text:
                 raise RenderError(
                     f"{path} is included more than once, and what is tuned would differ in it from place to "

@@ -152,7 +152,7 @@ class ApacheTarget:
     parse_tls = staticmethod(editing.parse_tls)
     parse_proxy = staticmethod(proxying.parse)
     includes = staticmethod(editing.includes)
-    defined = staticmethod(variables.defined)
+    defined = staticmethod(editing.defined)
     environment = staticmethod(variables.environment)
     told = staticmethod(telling.told)
     rooted = staticmethod(editing.rooted)

@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 
 from trimtab_trials.configuration import Configuration
@@ -11,7 +12,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
 from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
-from trimtab_tuner.targets.servers.apache import levels, proxying, rendering, syntax, variables
+from trimtab_tuner.targets.servers.apache import levels, macros, proxying, rendering, syntax, variables
 from trimtab_tuner.targets.servers.apache.knobs import (
     HTTP2,
     PROXY_KNOBS,
@@ -21,6 +22,7 @@ from trimtab_tuner.targets.servers.apache.knobs import (
     request_workers,
 )
 from trimtab_tuner.targets.servers.apache.mpm import PREFORK, mpm_of
+from trimtab_tuner.targets.servers.apache.syntax import Line
 
 _FLAGS = re.MULTILINE | re.IGNORECASE
 _INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\r\n]+?)\"?[ \t]*(?=\r?$)", _FLAGS)
@@ -33,27 +35,43 @@ _READ = {
 
 
 def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
-    """Every `Include` and `IncludeOptional`, with the variables that are known before its line; names without
-    a path begin at the `ServerRoot`.
+    """Every `Include` and `IncludeOptional`, with the variables that are known before its line, and every
+    `Use` of a macro that is; names without a path begin at the `ServerRoot`.
     """
     found = []
     place = 0
-    conditional = {line.start for line in syntax.walk(text) if _CONDITIONS.intersection(line.above)}
-    for m in _INCLUDE.finditer(text):
-        known, place = variables.defined(text[place : m.start()], known), m.end()
-        pattern = variables.filled(m[2], known)
-        optional = m[1].lower() == "includeoptional" or "*" in pattern
+    lines = {line.start: line for line in syntax.walk(text)}
+    conditional = {start for start, line in lines.items() if _CONDITIONS.intersection(line.above)}
+    named: list[tuple[int, int, re.Match[str] | Line]] = [
+        *((*m.span(), m) for m in _INCLUDE.finditer(text) if m.start(1) in lines),
+        *((use.start, use.end, use) for use in macros.uses(text)),
+    ]
+    for start, end, each in sorted(named, key=itemgetter(0)):
+        known, place = defined(text[place:start], known), end
+        if isinstance(each, Line):
+            inside = macros.expanded(each, known)
+            if inside is not None:
+                use = " ".join(syntax.one_line(each.text).split())
+                found.append(Include(start, end, use, optional=True, text=inside))
+            continue
+        pattern = variables.filled(each[2], known)
+        optional = each[1].lower() == "includeoptional" or "*" in pattern
         found.append(
             Include(
-                m.start(),
-                m.end(),
+                start,
+                end,
                 posixpath.join(known.get(variables.SERVER_ROOT, ""), pattern),
                 optional,
                 takes_directories=True,
-                may_not_apply=m.start(1) in conditional,
+                may_not_apply=each.start(1) in conditional,
             )
         )
     return found
+
+
+def defined(text: str, known: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables and the macros that are known behind this text."""
+    return macros.defined(text, variables.defined(text, known))
 
 
 def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:

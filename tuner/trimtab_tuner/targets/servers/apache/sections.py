@@ -28,7 +28,7 @@ def unclosed(files: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """What keeps Apache from starting: the number of the file, the place in it, and a sentence; of each file
     the first. `files` are the texts as they are, the main file first.
     """
-    lines = [list(syntax.walk(text)) for text in files]
+    lines = [list(syntax.walk_all(text)) for text in files]
     if not all(_is_plain(each) for each in lines):
         return
     conditional = any(

@@ -28,7 +28,7 @@ class Line:
 
     `name` is in small letters, that of a section too; `above` are the sections that it stands in, the
     outermost first, `modules` what those of <IfModule> ask for, and `site` is the number of the virtual host,
-    0 outside of all. One in a macro is none: it is there only where that is used, and has no addresses here.
+    0 outside of all.
     """
 
     text: str
@@ -65,7 +65,14 @@ class Line:
 
 
 def walk(text: str) -> Iterator[Line]:
-    """The lines that say something; comments and empty ones are left out."""
+    """The lines that say something: no comments, no empty ones, nothing of what a macro would say if it were
+    used.
+    """
+    return (line for line in walk_all(text) if MACRO not in line.above)
+
+
+def walk_all(text: str) -> Iterator[Line]:
+    """The same with the lines in macros; a virtual host there is none, and has no number."""
     above: list[str] = []
     asked: list[str] = []  # by each of those sections, if it is <IfModule>
     sites = 0
@@ -101,6 +108,11 @@ def walk(text: str) -> Iterator[Line]:
         yield Line(said, name, words, start, start + len(said), *around, inside, opens=True)
         above.append(name)
         asked.append(words[0].text if name == "ifmodule" and words else "")
+
+
+def one_line(said: str) -> str:
+    """Text without the breaks of a line that goes on, which is read as one."""
+    return re.sub(r"\\(\r?\n|\Z)", "", said)
 
 
 def _end_of_line(text: str, position: int) -> int:

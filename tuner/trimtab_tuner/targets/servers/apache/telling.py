@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from trimtab_tuner.targets.servers.apache import levels, macros, mpm, rendering, syntax
+from trimtab_tuner.targets.servers.apache import levels, mpm, rendering, syntax
 from trimtab_tuner.targets.servers.apache.knobs import BY_NAME
 from trimtab_tuner.targets.servers.apache.syntax import SITE, Line
 from trimtab_tuner.targets.told import Told, line_of, lines_of
@@ -47,11 +47,6 @@ def told(text: str) -> Iterator[Told]:
             yield Told("runs", number, f"LoadModule {loaded}: the measured server loads the same")
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
-    for line in macros.using_sites(lines):
-        said = " ".join(line.text.split())
-        why = "the virtual host of this macro is not read, and would have addresses of production"
-        expected = "expected a file with the virtual hosts written out"
-        yield Told("refused", line_at(line.start), f"{said}: {why}; {expected}")
     yield from _corrected(text, mpm.in_force(lines))
     secure, names = levels.secure(lines), levels.called(lines)
     for line in levels.exceptions(lines):
