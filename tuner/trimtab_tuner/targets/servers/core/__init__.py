@@ -36,7 +36,7 @@ from trimtab_tuner.targets.base import (
 from trimtab_tuner.targets.behind import no_upstreams
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.private import Places, naming
+from trimtab_tuner.targets.private import NO_LOG, Places, naming
 from trimtab_tuner.targets.servers.core import syntax
 from trimtab_tuner.targets.servers.core.beside import BESIDE
 from trimtab_tuner.targets.servers.core.knobs import EQUIVALENTS, FREE, KNOBS, OWN_DEFAULTS, TAKEN, UNKNOWN
@@ -179,12 +179,13 @@ class CoreTarget:
         own = {name: str(value) for name, value in surroundings(context).items()}
         logged = last_values(syntax.assignments(text)).get("access_log")
         if logged:
-            own["access_log"] = Places(context).file(logged, "access", ".log")
+            own["access_log"] = logged if logged == NO_LOG else Places(context).file(logged, "access", ".log")
         hosts: list[Edit] = [(start, end, "") for start, end in syntax.host_sections(text)]
         left_out = sorted([*syntax.without(text, OF_THE_PLACE), *hosts])
         bare = apply(text, left_out)
         lines = [line for start, end, _ in left_out for line in text[start:end].splitlines() if line.strip()]
-        said = [f"access_log = {logged} to {own['access_log']}"] if logged else []
+        moved = logged and logged != NO_LOG
+        said = [f"access_log = {logged} to {own['access_log']}"] if moved else []
         written = settings(configuration, context)
         pinned = last_values(syntax.assignments(text)).get("affinity", "none")
         if pinned not in ("none", written["affinity"]):

@@ -13,7 +13,7 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.behind import PROXIED
-from trimtab_tuner.targets.private import ITS_OWN, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
 from trimtab_tuner.targets.servers.h2o import syntax
 from trimtab_tuner.targets.servers.h2o.syntax import Command
 
@@ -34,12 +34,12 @@ def private(tuned: str, configuration: Configuration, knobs: Collection[str], co
         if command.value.tag == "!file":
             line = command.value.start_mark.line + 1
             raise RenderError(f"line {line}: !file: expected the text itself, which can be looked through")
-        if command.name == "access-log":
+        if command.name == "access-log" and _logged(command).value != NO_LOG:
             changes.append(_log(command, places))
         elif command.name == "listen" and command.above[:1] in ((), ("hosts",)):
             changes += _listen(command, places)
     changes += _own_certificates(tuned, configuration, context)
-    changes.append(_with_site(tuned, configuration, context))
+    changes.append(_with_site(tuned, configuration, context, tuple(_log_of_sites(tuned, places))))
     whole = with_changes(tuned, list(dict.fromkeys(changes)), configuration, knobs)
     return whole.rstrip("\n") + "\n" + own_files(context.prefix, context.error_log)
 
@@ -78,12 +78,18 @@ def own_files(prefix: str, error_log: str) -> str:
 
 
 def hosts(
-    configuration: Configuration, context: RenderContext, indent: str = "  ", name: str = "site"
+    configuration: Configuration,
+    context: RenderContext,
+    indent: str = "  ",
+    name: str = "site",
+    further: Sequence[str] = (),
 ) -> str:
-    """A host for each address of the workload, and one for the status page; `name` begins their names."""
+    """A host for each address of the workload, with `further` lines, and one for the status page; `name`
+    begins their names.
+    """
     said, certificate = "", _certificate(configuration, context)
     for number, address in enumerate(context.listen):
-        said += _host(f"{name}-{number}", address, _paths(context), indent, certificate)
+        said += _host(f"{name}-{number}", address, _paths(context), indent, certificate, further)
     if context.status_listen is not None:
         said += _host(f"{name}-status", context.status_listen, ('"/": {status: ON}',), indent)
     return said
@@ -117,18 +123,28 @@ def _paths(context: RenderContext) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def _host(name: str, address: str, paths: Sequence[str], indent: str, certificate: str = "") -> str:
+def _host(
+    name: str,
+    address: str,
+    paths: Sequence[str],
+    indent: str,
+    certificate: str = "",
+    further: Sequence[str] = (),
+) -> str:
     host, _, port = address.rpartition(":")
     lines = (
         f'"{name}":',
         f"  listen: {{host: {syntax.quoted(host)}, port: {port}{certificate}}}",
+        *(f"  {line}" for line in further),
         "  paths:",
         *(f"    {path}" for path in paths),
     )
     return "".join(f"{indent}{line}\n" for line in lines)
 
 
-def _with_site(text: str, configuration: Configuration, context: RenderContext) -> Change:
+def _with_site(
+    text: str, configuration: Configuration, context: RenderContext, further: Sequence[str]
+) -> Change:
     """The hosts of the instance behind the user's, whose first one answers for names that nobody has."""
     found = syntax.spans(text, ("hosts",))
     first = next((command for command in syntax.commands(text) if command.above == ("hosts",)), None)
@@ -136,18 +152,39 @@ def _with_site(text: str, configuration: Configuration, context: RenderContext) 
         raise RenderError("hosts: expected one such line, and hosts below it on lines that are indented")
     end = found[0][1]
     # Not the names of a file of ours, which is driven too: h2o refuses a host twice.
-    added = hosts(configuration, context, " " * first.column, "workload")
+    added = hosts(configuration, context, " " * first.column, "workload", further)
     begin = "" if text[:end].endswith("\n") else "\n"
     return Change(end, end, begin + added, "")
 
 
-def _log(command: Command, places: Places) -> Change:
-    """A file of the instance in place of a path or a program; format and conditions stay."""
+def _logged(command: Command) -> yaml.ScalarNode:
+    """Where a log goes."""
     value = command.value
     if isinstance(value, yaml.MappingNode):
         value = next((each for key, each in value.value if key.value == "path"), value)
     if not isinstance(value, yaml.ScalarNode):
         raise RenderError(f"line {value.start_mark.line + 1}: access-log: expected a path")
+    return value
+
+
+def _log_of_sites(text: str, places: Places) -> Iterator[str]:
+    """The workload is logged as the first host that is, where the server as a whole logs nothing."""
+    logs = [command for command in syntax.commands(text) if command.name == "access-log"]
+    if not logs or any(not command.above for command in logs):
+        return
+    model = next((each for each in logs if _logged(each).value != NO_LOG), logs[0])
+    value = model.value
+    entries = value.value if isinstance(value, yaml.MappingNode) else []
+    said = {key.value: each.value for key, each in entries if isinstance(each, yaml.ScalarNode)}
+    path = _logged(model).value
+    said["path"] = path if path == NO_LOG else places.file(path, "access", ".log")
+    inside = ", ".join(f"{name}: {syntax.quoted(each)}" for name, each in said.items())
+    yield f"access-log: {{{inside}}}"
+
+
+def _log(command: Command, places: Places) -> Change:
+    """A file of the instance in place of a path or a program; format and conditions stay."""
+    value = _logged(command)
     path = places.file(value.value, "access", ".log")
     said = f"access-log: {value.value} to {path}"
     return Change(value.start_mark.index, value.end_mark.index, syntax.quoted(path), said)
