@@ -5,11 +5,16 @@ the virtual hosts if all that answer set it alike, since only there it takes eff
 What is set elsewhere is an exception.
 """
 
+import re
 from collections.abc import Sequence
 
 from trimtab_tuner.targets.servers.apache.knobs import BY_NAME
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
+_EVERY_PATH = re.compile(r"\^?/?\??(\(?\.[*+]\)?)?\$?")
+_REDIRECT_FLAG = re.compile(r"[\[,]\s*(R|redirect)\b", re.IGNORECASE)
+_CALLED_SO = re.compile(r"%\{SERVER_NAME\} =\S+( \[OR\])?", re.IGNORECASE)
+_NO_TLS = re.compile(r"%\{HTTPS\} (=?off|!=?on)( \[NC\])?", re.IGNORECASE)
 _REDIRECTING = {"redirect", "redirectpermanent", "redirectmatch"}
 
 
@@ -19,9 +24,35 @@ def answering(lines: Sequence[Line]) -> list[int]:
     for line in lines:
         if line.site and line.of_site:
             of_site[line.site].add(line.name)
+    elsewhere = _all_sent_elsewhere(lines)
     return [
-        site for site, names in sorted(of_site.items()) if not names & _REDIRECTING or "documentroot" in names
+        site
+        for site, names in sorted(of_site.items())
+        if site not in elsewhere and (not names & _REDIRECTING or "documentroot" in names)
     ]
+
+
+def _all_sent_elsewhere(lines: Sequence[Line]) -> set[int]:
+    """The virtual hosts in which a rule answers every path with a redirection, as one that leads to TLS does.
+
+    Its conditions hold for all that the host is asked: that it speaks no TLS, or that it is called so.
+    """
+    found, speaking = set(), secure(lines)
+    conditions: list[str] = []
+    for line in lines:
+        if line.name == "rewritecond":
+            conditions.append(" ".join(word.text for word in line.words))
+        elif line.name == "rewriterule":
+            words = [word.text for word in line.words]
+            every = len(words) == 3 and _EVERY_PATH.fullmatch(words[0]) and _REDIRECT_FLAG.search(words[2])
+            always = all(
+                _CALLED_SO.fullmatch(each) or (_NO_TLS.fullmatch(each) and line.site not in speaking)
+                for each in conditions
+            )
+            if every and always and line.of_site:
+                found.add(line.site)
+            conditions = []
+    return found
 
 
 def secure(lines: Sequence[Line]) -> set[int]:
