@@ -131,15 +131,20 @@ def report(
 
 def nothing_handed_on(target: Target, base: BaseFile) -> Iterator[str]:
     """That a workload of files asks nothing of the upstreams of the file, and what would."""
-    behind = list(dict.fromkeys(each.address for each in target.upstreams(base.sources.whole)))
-    if behind and target.proxy_knobs:
-        named = ", ".join(behind[:_MOST_NAMED])
-        more = f" and {len(behind) - _MOST_NAMED} more" if len(behind) > _MOST_NAMED else ""
-        own = "" if target.upstream_log is None else " (--upstream NAME=measured with your upstream's times)"
-        yield (
-            f"this workload asks for files, and nothing of what your file hands on to {named}{more}; "
-            f"--workload proxy measures handing on{own}"
-        )
+    if not target.proxy_knobs:
+        return
+    own = "" if target.upstream_log is None else " (--upstream NAME=measured with your upstream's times)"
+    php = "; --workload php measures PHP behind a server" if target.serves_php else ""
+    upstreams = target.upstreams(base.sources.whole)
+    for over_http, measured in ((True, f"; --workload proxy measures handing on{own}"), (False, php)):
+        behind = list(dict.fromkeys(each.address for each in upstreams if each.over_http is over_http))
+        if behind:
+            named = ", ".join(behind[:_MOST_NAMED])
+            more = f" and {len(behind) - _MOST_NAMED} more" if len(behind) > _MOST_NAMED else ""
+            yield (
+                "this workload asks for files, and nothing of what your file hands on to "
+                f"{named}{more}{measured}"
+            )
 
 
 def asked_behind(definition: Definition) -> Iterator[str]:

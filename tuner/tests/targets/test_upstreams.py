@@ -129,3 +129,25 @@ def test_a_host_is_replaced_where_it_stands_and_read_again(name):
             other = f"{text[: each.start]}127.0.0.9{text[each.end :]}"
             port = each.address.rpartition(":")[2]
             assert TARGETS[name].upstreams(other)[number].address == f"127.0.0.9:{port}"
+
+
+HTTP_AND_OTHERS = {
+    "nginx": "http { upstream php { server unix:/p; } upstream a { server b:1; }\n"
+    " server { location / { fastcgi_pass php; } location /a { proxy_pass http://a; } }\n"
+    " server { location / { uwsgi_pass c:2; } } }\n",
+    "apache": "ProxyPass /a http://b:1/\nProxyPassMatch x fcgi://c:2/srv/$1\n"
+    '<FilesMatch x>\nSetHandler "proxy:unix:/p|fcgi://localhost"\n</FilesMatch>\n',
+    "lighttpd": 'fastcgi.server = ( "" => (( "socket" => "/p" )))\n'
+    'proxy.server = ( "" => (( "host" => "b", "port" => 1 )))\n',
+    "h2o": "hosts:\n  a:\n    paths:\n      /: {fastcgi.connect: {port: /p, type: unix}}\n"
+    "      /a: {proxy.reverse.url: 'http://b:1/'}\n",
+}
+
+
+@pytest.mark.parametrize("name", HTTP_AND_OTHERS)
+def test_upstreams_are_told_apart_by_how_they_are_asked(name):
+    """A workload that is handed on over HTTP measures nothing of FastCGI."""
+    found = {each.address: each.over_http for each in TARGETS[name].upstreams(HTTP_AND_OTHERS[name])}
+    assert found.pop("b:1")
+    assert found.pop("unix:/p") is False
+    assert not any(found.values())

@@ -23,7 +23,7 @@ class Upstream(NamedTuple):
     """`setting` hands requests on to `address`, a `host:port` or `unix:PATH`, whose host, or path, stands in
     the text from `start` to `end`. It is not `used` where the file takes it out on purpose; `others` are the
     addresses that get its requests if it does not answer. With `resolved_later` its name is looked up while
-    the server runs, not when it starts.
+    the server runs, not when it starts; without `over_http` another protocol is spoken to it, as FastCGI.
     """
 
     setting: str
@@ -33,6 +33,7 @@ class Upstream(NamedTuple):
     used: bool = True
     others: tuple[str, ...] = ()
     resolved_later: bool = False
+    over_http: bool = True
 
 
 class UpstreamLog(NamedTuple):

@@ -113,7 +113,8 @@ def _behind(text: str) -> Iterator[tuple[Hashable, Upstream]]:
                 if found is not None:
                     balancer = next((each.text for each in line.words if _BALANCER.match(each.text)), section)
                     group = (line.site, balancer.lower()) if line.name == "balancermember" else None
-                    yield group, found._replace(used=not _taken_out(line))
+                    over_http = _UPSTREAM.search(word.text, begin.start()) is not None
+                    yield group, found._replace(used=not _taken_out(line), over_http=over_http)
 
 
 def _taken_out(line: Line) -> bool:

@@ -25,7 +25,8 @@ def _upstreams(text: str) -> Iterator[Upstream]:
                 if found is not None:
                     yield found
         elif command.name == "fastcgi.connect":
-            yield from _fastcgi(command.name, command.value)
+            for each in _fastcgi(command.name, command.value):
+                yield each._replace(over_http=False)
 
 
 def _fastcgi(setting: str, value: yaml.Node) -> Iterator[Upstream]:

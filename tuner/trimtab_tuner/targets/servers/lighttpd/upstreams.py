@@ -31,4 +31,5 @@ def _upstreams(text: str) -> Iterator[Upstream]:
             if found is not None and '"bin-path"' not in one[1]:
                 start, end = found.span(1)
                 place = statement.start + one.start(1)
-                yield Upstream(statement.name, said, place + start, place + end)
+                over_http = statement.name == "proxy.server"
+                yield Upstream(statement.name, said, place + start, place + end, over_http=over_http)

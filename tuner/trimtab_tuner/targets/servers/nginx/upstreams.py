@@ -18,6 +18,7 @@ def _upstreams(text: str, tree: list[Directive]) -> Iterator[tuple[Hashable, Ups
     """Each with the block that it shares with others, None where it has none."""
     blocks = (each for each, _ in syntax.walk(tree) if each.name == "upstream" and each.block is not None)
     named = {name for each in blocks for name in each.arguments[:1]}
+    otherwise = _asked_otherwise(tree)
     for directive, above in syntax.walk(tree):
         if not directive.arguments or directive.block is not None:
             continue
@@ -33,5 +34,21 @@ def _upstreams(text: str, tree: list[Directive]) -> Iterator[tuple[Hashable, Ups
             beside = directive.arguments[1:] if is_server else []
             yield (
                 (id(of) if is_server else None),
-                found._replace(used="down" not in beside, resolved_later="resolve" in beside),
+                found._replace(
+                    used="down" not in beside,
+                    resolved_later="resolve" in beside,
+                    over_http=of.arguments[0] not in otherwise
+                    if is_server and of is not None and of.arguments
+                    else directive.name == "proxy_pass",
+                ),
             )
+
+
+def _asked_otherwise(tree: list[Directive]) -> set[str]:
+    """The names of those that are only asked over other protocols than HTTP."""
+    by_http: dict[str, bool] = {}
+    for directive, _ in syntax.walk(tree):
+        if directive.name in _PASSES and directive.arguments:
+            name = directive.arguments[0].rpartition("://")[2].partition("/")[0]
+            by_http[name] = by_http.get(name, False) or directive.name == "proxy_pass"
+    return {name for name, asked in by_http.items() if not asked}
