@@ -181,6 +181,21 @@ NGINX = "events {}\nhttp {\n include a.conf;\n}\n"
         ),
         ("nginx", "events {}\nhttp {\n include a.conf;\n}\n", "\nbrotli on;", 2, "libnginx-mod-http-brotli"),
         ("apache", "Listen 80\nServerName x\nInclude a.conf\n", "\n\nNonsense 1", 3, "Nonsense"),
+        # Of these the server names no line.
+        (
+            "nginx",
+            "events {}\nhttp {\n include a.conf;\n}\n",
+            "server { listen 8 ssl;\nssl_certificate /none/c.pem;\nssl_certificate_key /none/c.key; }",
+            2,
+            "cannot load certificate",
+        ),
+        (
+            "lighttpd",
+            'server.document-root = "/srv"\nserver.modules = ("mod_openssl")\ninclude "a.conf"\n',
+            '$SERVER["socket"] == ":8" {\n ssl.engine = "enable"\n ssl.pemfile = "/none/c.pem"\n}\n',
+            3,
+            "No such file",
+        ),
     ],
 )
 def test_a_mistake_is_told_before_the_first_trial_by_file_and_line(

@@ -33,6 +33,7 @@ from trimtab_agent.station.server.unresolved import Names, with_resolvable
 
 # What is no reason: the last line of each check, and the queue of errors that OpenSSL prints.
 _NOISE = re.compile(r"test failed$|syntax is ok$|^[0-9A-F]{8,}:error:")
+_PATH = re.compile(r"(?<![\w.])(?:/[\w.@+-]+){2,}")
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
 
@@ -138,12 +139,25 @@ def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFi
         origin = _origin(number, text.splitlines(), base.sources.whole.splitlines())
         if origin is not None:
             place = ":".join(map(str, base.sources.place(origin)))
+    elif (line := _line_that_names_a_file_of(said, base.sources.whole)) is not None:
+        place = ":".join(map(str, base.sources.place(line)))
     said = re.sub(rf"{name}(:\d+)?", place if found is not None else base.path, said)
     said = re.sub(r"\bline:? \d+ of (?=/)|(?<=\d) line: \d+|\bsource: (?=/)", "", said)
     lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
     words = "; ".join(line for line in lines if line and not _NOISE.search(line)).replace(":; ", ": ")
     needs = lacking(target.name, said)
     return f"{place}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
+
+
+def _line_that_names_a_file_of(said: str, whole: str) -> int | None:
+    """The first line of the user's whole file with a path that the server complains about."""
+    lines = whole.splitlines()
+    for path in dict.fromkeys(reversed(_PATH.findall(said))):  # what it fails for comes last
+        named = re.compile(rf"(?<![\w./-]){re.escape(path)}(?![\w./-])")
+        for number, line in enumerate(lines, start=1):
+            if named.search(line.partition("#")[0]):
+                return number
+    return None
 
 
 def _origin(number: int, copy: list[str], own: list[str]) -> int | None:
