@@ -129,6 +129,12 @@ FIRING = {
         at(None),
         3,
     ),
+    "cache-folder-missing": (
+        "nginx",
+        "events {}\nhttp {\n  fastcgi_cache_path /srv/wp/ keys_zone=WP:9m;\n}\n",
+        at(None),
+        3,
+    ),
     "log-on-unsuitable-file-system": (
         "nginx",
         "events {}\nhttp {\n  access_log /var/log/nginx/a.log;\n}\n",
@@ -272,6 +278,10 @@ SILENT = {
             "events {}\nhttp { open_log_file_cache max=9; access_log /var/log/nginx/$host.log; }\n",
             MACHINE,
         ),
+    ),
+    "cache-folder-missing": (
+        ("nginx", "events {}\nhttp { proxy_cache_path /srv/wp keys_zone=WP:9m; }\n", at("ext4")),
+        ("nginx", "events {}\nhttp { proxy_cache_path cache keys_zone=WP:9m; }\n", at(None)),
     ),
     "log-folder-missing": (
         ("nginx", "events {}\nhttp { access_log off; }\n", at(None)),

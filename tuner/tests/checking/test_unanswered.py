@@ -86,6 +86,31 @@ def test_all_of_a_group_are_errors_when_none_answers():
     assert said("nginx", nginx("127.0.0.1:1", "127.0.0.1:2 backup"), both) == [AN_ERROR, AN_ERROR]
 
 
+def test_what_is_to_be_done_is_about_what_is_wrong():
+    """A name that is not known, or nobody at the address."""
+    for why, suggestion in (
+        (UNRESOLVED, "Make the name known here, or correct it."),
+        ("nobody listens there", "Start what is to answer there, or correct the address."),
+    ):
+        text = nginx("app:80")
+        (found,) = check(read(TARGETS["nginx"], text), replace(MACHINE, unanswered={"app:80": why}))
+        assert found.suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("servers", "port"),
+    [(("unix:/run/a.sock",), False), (("unix:/run/a.sock", "127.0.0.1:2"), True), (("app:80",), True)],
+)
+def test_upstream_that_keeps_nothing_leaves_ports_only_where_it_has_some(servers, port):
+    """A socket of this machine has none."""
+    said = "".join(f"server {server}; " for server in servers)
+    site = "server { location / { proxy_pass http://app; } }"
+    text = f"events {{}}\nhttp {{ upstream app {{ {said}}} {site} }}\n"
+    (found,) = check(read(TARGETS["nginx"], text), MACHINE)
+    assert found.rule == "upstream-without-keepalive"
+    assert ("TIME_WAIT" in found.sentence) is port
+
+
 UNKNOWN = {"app:80": UNRESOLVED}
 
 

@@ -29,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     files.sendfile,
     files.kept_open,
     files.logs,
+    files.caches,
     tls.by_kernel,
     tls.files_there,
     kernel.duplicate_tuning,

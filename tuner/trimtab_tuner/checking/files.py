@@ -21,12 +21,13 @@ _LOGS = {
     "server.errorlog", "access-log", "error-log",
 }  # fmt: skip
 _NO_PATH = re.compile(r"(off|stderr|syslog:|memory:|\||[^/]|/dev/|/proc/self/fd/)")
+_CACHE_PATH = re.compile(r"(proxy|fastcgi|uwsgi|scgi)_cache_path")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "": 1}
 
 
 def paths(file: ServerFile) -> frozenset[str]:
-    """The paths of which the rules want to know where they lie: of roots, and the folders of logs."""
-    return frozenset({root.first for root in _roots(file)}) | log_folders(file)
+    """The paths of which the rules want to know where they lie: roots, and folders of logs and caches."""
+    return frozenset({root.first for root in _roots(file)} | {*_caches(file).values()}) | log_folders(file)
 
 
 def log_folders(file: ServerFile) -> frozenset[str]:
@@ -175,6 +176,26 @@ def logs(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
                 log.said,
                 suggestion="warn, except while something is being looked for.",
             )
+
+
+def caches(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
+    """Caches whose folder nginx cannot make: it makes the last one of the path, and none above it."""
+    for cache, folder in _caches(file).items():
+        if folder in machine.paths and machine.paths[folder] is None:
+            yield contradiction(
+                "cache-folder-missing",
+                "error",
+                cache,
+                f"{cache.said}: there is no folder {folder} to make it in, so nginx does not start.",
+                f"{folder}: no such folder",
+                suggestion=f"install -d {folder}, or a cache elsewhere.",
+            )
+
+
+def _caches(file: ServerFile) -> dict[Statement, str]:
+    """Where a cache is told to be, and the folder around it."""
+    told = (each for each in file.statements if _CACHE_PATH.fullmatch(each.name) and each.first[:1] == "/")
+    return {each: each.first.rstrip("/").rpartition("/")[0] or "/" for each in told}
 
 
 def _roots(file: ServerFile) -> Iterator[Statement]:

@@ -22,6 +22,12 @@ def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradict
     upstreams: dict[str, Statement] = {}
     for each in file.named("upstream"):
         upstreams.setdefault(each.first, each)
+    with_port = {
+        block
+        for each in file.named("server")
+        for block in each.around[-1:]
+        if block.name == "upstream" and not each.first.startswith("unix:")
+    }
     told = set()
     for passed in file.named("proxy_pass"):
         name = passed.first.partition("://")[2].partition("/")[0]
@@ -46,12 +52,13 @@ def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradict
                 )
         elif name in upstreams and name not in told:
             told.add(name)
+            by_port = upstreams[name] in with_port
             yield contradiction(
                 "upstream-without-keepalive",
                 "note",
                 upstreams[name],
-                f"upstream {name} keeps no connections: each request that is handed on makes one, and leaves "
-                "a port in TIME_WAIT.",
+                f"upstream {name} keeps no connections: each request that is handed on makes one"
+                f"{', and leaves a port in TIME_WAIT' if by_port else ''}.",
                 _SOURCE,
                 suggestion='keepalive 32; in it, proxy_http_version 1.1 and proxy_set_header Connection "".',
             )
@@ -79,7 +86,9 @@ def unanswered(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
             at,
             f"{at.said}: {why}, so {so}.",
             f"{each.address}: {why}",
-            suggestion="Start what is to answer there, or correct the address.",
+            suggestion="Make the name known here, or correct it."
+            if why == UNRESOLVED
+            else "Start what is to answer there, or correct the address.",
         )
 
 
