@@ -40,7 +40,10 @@ export function HomePage() {
           {progress && <RunningNow progress={progress} />}
           {!progress && newest && (
             <div className={classes.beside}>
-              <LastRun run={newest} />
+              <div className={classes.column}>
+                <LastRun run={newest} />
+                <CheckedFile />
+              </div>
               <Panel title="Tune a server">
                 <StartServer />
               </Panel>
@@ -73,7 +76,7 @@ export function HomePage() {
           }
         </Loadable>
       </Panel>
-      <CheckedFile />
+      {(progress || !newest) && <CheckedFile />}
       <Panel title="This host">
         <Loadable query={host} what="The host" height={64}>
           {(data) => (
