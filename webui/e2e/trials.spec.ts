@@ -202,6 +202,7 @@ test('a run that ended before its confirmation says that it has no exports, and 
   await page.goto(`/runs/${STOPPED}/export`);
   await expect(page.getByText('This run has no exports.')).toBeVisible();
   await expect(page.getByText('at the end of a confirmation, which this run did not come to')).toBeVisible();
+  await expect(page.getByRole('heading', { level: 2 })).toHaveCount(0);
 });
 
 test.describe('the report of a run', () => {

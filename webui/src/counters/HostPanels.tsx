@@ -17,7 +17,8 @@ interface PanelSpec {
   bytes?: boolean;
 }
 
-const NO_SERVER = 'No server has been running in this window.';
+/** Also of a server that ran and does not tell it. */
+const NOT_COUNTED = 'No server that counts this has been running in this window.';
 
 const PANELS: readonly PanelSpec[] = [
   {
@@ -26,7 +27,7 @@ const PANELS: readonly PanelSpec[] = [
     label: 'Open connections of the server',
     format: formatMany,
     series: [{ column: 'connections', label: 'open' }],
-    empty: NO_SERVER,
+    empty: NOT_COUNTED,
   },
   {
     title: 'Requests by status',
@@ -39,7 +40,7 @@ const PANELS: readonly PanelSpec[] = [
       { column: 'replies4xx', label: '4xx' },
       { column: 'replies5xx', label: '5xx' },
     ],
-    empty: NO_SERVER,
+    empty: NOT_COUNTED,
   },
   {
     title: 'Accepts',
@@ -47,7 +48,7 @@ const PANELS: readonly PanelSpec[] = [
     label: 'Connections accepted per second',
     format: formatPerSecond,
     series: [{ column: 'accepts', label: 'accepted' }],
-    empty: NO_SERVER,
+    empty: NOT_COUNTED,
   },
   {
     title: 'Accepts per phase',
@@ -55,7 +56,7 @@ const PANELS: readonly PanelSpec[] = [
     label: 'Connections accepted in each accept phase',
     format: tasks,
     series: [{ column: 'acceptsPerPhase', label: 'per phase' }],
-    empty: NO_SERVER,
+    empty: NOT_COUNTED,
   },
   {
     title: 'Queue drops',

@@ -32,6 +32,8 @@ export function ExportPage() {
   const exports = useQuery(listExportsOptions({ path: { run_id: id } }));
   const navigate = useNavigate();
   const some = exports.data !== undefined && exports.data.length > 0;
+  // Of what was not exported there is nothing to tell but why.
+  const outcome = exports.data?.length === 0 ? null : run.data?.outcome;
   const archive = `/api/v1/runs/${id}/exports/zip`;
   useActions([
     ...(some ? [{ title: 'Download all', run: () => window.location.assign(archive) }] : []),
@@ -64,14 +66,14 @@ export function ExportPage() {
         </>
       }
     >
-      {run.data?.outcome && <EvidencePanel run={run.data} outcome={run.data.outcome} />}
-      {run.data?.outcome?.best && (
+      {run.data && outcome && <EvidencePanel run={run.data} outcome={outcome} />}
+      {outcome?.best && (
         <Differences
-          base={run.data.outcome.default}
-          best={run.data.outcome.best}
-          written={run.data.outcome.written ?? run.data.outcome.best}
-          workers={run.data.outcome.workers}
-          connections={run.data.outcome.connections}
+          base={outcome.default}
+          best={outcome.best}
+          written={outcome.written ?? outcome.best}
+          workers={outcome.workers}
+          connections={outcome.connections}
         />
       )}
       <Loadable query={exports} what="The exports" height={420}>

@@ -40,8 +40,8 @@ function Server({ server }: { server: LiveServer }) {
     <li className={classes.server}>
       <h3>{serverTitle(server)}</h3>
       <p className={classes.dimmed}>
-        {server.file ?? 'Its configuration file is not known.'} · {server.processes} processes of{' '}
-        {server.user}
+        {server.file ?? 'Its configuration file is not known.'} ·{' '}
+        {server.processes === 1 ? '1 process' : `${server.processes} processes`} of {server.user}
       </p>
       {server.obstacles.length > 0 ? (
         <Message
