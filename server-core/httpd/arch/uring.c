@@ -272,9 +272,7 @@ static bool expire(struct queues *queues)
     struct worker *worker = queues->worker;
     const uint64_t now_ns = worker->now_ns;
 
-    if (timers_wait_ms(&worker->timers, now_ns) != 0)
-        return true;
-    if (!turn(queues, 0) || !work_phase(queues))
+    if (timers_wait_ms(&worker->timers, now_ns) == 0 && (!turn(queues, 0) || !work_phase(queues)))
         return false;
     timers_expire(&worker->timers, now_ns, expired, queues);
     return true;
