@@ -41,9 +41,9 @@ export async function expectTheExportedToBeWhatRan(
   const knobs = Object.keys(outcome.best);
   const pick = (settings: Map<string, string>) => knobs.map((knob) => `${knob} = ${settings.get(knob)}`);
   const exported = settingsOf(text ?? '');
-  // A limit on connections is for real pauses; the comment says as what it was measured.
-  const measured = /As it was measured, (\d+):/.exec(text ?? '')?.[1];
-  if (measured !== undefined) exported.set('max_connections', measured);
+  // A limit on connections is for real pauses and for what was open; the comment says as what it was measured.
+  const measured = /(?:As it was measured,|It was measured with) (\d[\d,]*\d)[:.]/.exec(text ?? '')?.[1];
+  if (measured !== undefined) exported.set('max_connections', measured.replaceAll(',', ''));
   // Workers are for all CPUs of the machine; the comment says how many were measured.
   const flat = (text ?? '').replace(/\n#\s+/g, ' ');
   const workers =
