@@ -3,10 +3,10 @@
 Nothing of the agent takes part. The server is started as the comment in its exported file says (a database
 with that file, on a copy of the run's data), on the run's server CPUs; trimtab-load drives it over the run's
 own sessions, with other arrivals and for longer than the run did, at rates of its own: upwards by a tenth
-until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
-percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
-and put back afterwards (`exported_kernel.py`, root). Of the exported file the values that were measured count
-(`exported_text.py`). A user's own file is not started as it is, which would meet production: a private copy
+until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; more than a
+thousandth of failed requests, or a tenth of late ones, end it too, as they end what is announced. The kernel
+is set by the exported files too, and put back afterwards (`exported_kernel.py`, root). Of the exported file
+the values that were measured count (`exported_text.py`). A user's own file is not started as it is, which would meet production: a private copy
 of it is, with the default's values and with the recommended ones. What stands behind the server is started
 too (`behind_climb.py`); a pool of PHP wants root for that. A run whose server met what is not there by hand
 (a limit on its memory, a link, cold caches, other hosts, replicas, stand-ins for the upstreams of a user's
@@ -64,7 +64,7 @@ RISE = 1.1
 HALVINGS = 2
 TURNS = 3
 FOLLOWS = 0.95
-MOST_FAILED = 0.005
+MOST_FAILED = 0.001
 MOST_LATE = 0.1
 SEED = 977
 UNKNOWN_RPS = 2000.0
