@@ -4,10 +4,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from recorded_trials import DEFAULT, concluded, confirmation, history_of, trial
+from recorded_trials import DEFAULT, climbed, concluded, confirmation, history_of, trial
 from trimtab_agent.errors import HostError
 from trimtab_agent.study.remeasuring import judged, not_driven, require_accepted, with_remeasured
 from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.telling.performance import Figure, Performance
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,34 @@ def test_exported_file_is_called_the_best_only_if_its_own_trial_agrees(score, ve
     assert again.agrees is agrees
     assert said in again.sentence
     assert (again.sentence in with_remeasured(outcome, again).sentence) is (agrees is False)
+
+
+@pytest.mark.parametrize(
+    ("capacity_rps", "agrees", "said"),
+    [
+        (2500.0, True, "keeps up with 2,000 requests/s (trial 10), where 2,500 requests/s were confirmed."),
+        (1500.0, False, "The two differ: it is not called the best."),
+    ],
+)
+def test_file_that_fails_up_the_ladder_as_the_blocks_did_is_judged_by_its_capacity(
+    capacity_rps, agrees, said
+):
+    """Such a configuration is recommended for its capacity, at which all rules hold."""
+    other = {**DEFAULT, "workers": 4}
+    outcome = concluded((DEFAULT, other), confirmation([(None, None)] * 4, other))
+    capacity = Figure(mean=2500.0, low=2400.0, high=2600.0)
+    ranking = [
+        ranked.model_copy(update={"performance": Performance(capacity_rps=capacity, blocks=4)})
+        for ranked in outcome.ranking
+    ]
+    driven = trial(10, TrialPurpose.CONFIRMATION, other, None, verdict="failed-verification", reason="some")
+    driven = replace(driven, measurements=climbed(capacity_rps))
+    again = judged(
+        outcome.model_copy(update={"ranking": tuple(ranking)}), other, SimpleNamespace(text=""), driven
+    )
+    assert again.agrees is agrees
+    assert said in again.sentence
+    assert "Above that it fails verification, as in 4 of 4 blocks" in again.sentence
 
 
 def test_exported_file_within_a_percent_agrees_however_close_the_blocks_lie():

@@ -5,7 +5,8 @@ stands there, with only addresses, logs and directories of a private instance, a
 it was measured, where the file has one for longer pauses than the run's. One trial up the ladder,
 outside the blocks of the confirmation; its score must lie where one more trial of the confirmed configuration
 is expected, or within `AS_GOOD` of that. If it does not, the configuration is measured right after it, to
-tell the file from the machine.
+tell the file from the machine. A configuration that is recommended for its capacity, as it fails verification
+further up the ladder, does so again: then the capacity must be the one that was confirmed.
 """
 
 import math
@@ -17,11 +18,12 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.wording import in_mbps, in_percent
+from trimtab_tuner.telling.capacity import capacity_of
+from trimtab_tuner.wording import counted, in_mbps, in_percent
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.exporting import Driven, text_digest
-from trimtab_agent.results.outcome import Outcome, Remeasured
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration, Remeasured
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import MOST_DISTURBED
 
@@ -103,7 +105,8 @@ def judged(
     )
     scores = [] if confirmed is None else [score for score in confirmed.scores_mbps if score is not None]
     interval = prediction_interval(scores)
-    sentence, agrees = _sentence(trial, interval)
+    by_capacity = None if confirmed is None else _sentence_by_capacity(trial, confirmed)
+    sentence, agrees = by_capacity or _sentence(trial, interval)
     if beside is not None and beside.score and trial.score is not None:
         interval = prediction_interval(scores, beside=beside.score)
         sentence, agrees = _sentence_beside(trial, beside, interval)
@@ -137,6 +140,31 @@ def _sentence(trial: Trial, interval: tuple[float, float] | None) -> tuple[str, 
     if _as_good(trial.score, middle):
         return f"{score}, within {in_percent(AS_GOOD)} of the confirmed {in_mbps(middle)}.", True
     return f"{score}, outside the confirmed interval of {bounds}: {NOT_THE_BEST}.", False
+
+
+def _sentence_by_capacity(trial: Trial, confirmed: RankedConfiguration) -> tuple[str, bool] | None:
+    """The same where the trial fails verification as most of the blocks did; None where it is told by score.
+
+    A trial up the ladder shows between which two rates its capacity lies.
+    """
+    blocks, verified = len(confirmed.scores_mbps), sum(score is not None for score in confirmed.scores_mbps)
+    figure = None if confirmed.performance is None else confirmed.performance.capacity_rps
+    own = capacity_of(trial.measurements)
+    if trial.verdict is not Verdict.FAILED_VERIFICATION or 2 * verified > blocks:
+        return None
+    if own is None or figure is None or figure.low is None or figure.high is None:
+        return None
+    # The interval is that of the mean of the blocks; one more trial strays further.
+    further = math.sqrt(blocks + 1)
+    low = figure.mean * (figure.low / figure.mean) ** further
+    high = figure.mean * (figure.high / figure.mean) ** further
+    agrees = own.rate_rps <= high and low <= (own.lost_rps or math.inf)
+    said = (
+        f"Re-measured from the exported file: it keeps up with {own.rate_rps:,.0f} requests/s (trial "
+        f"{trial.number}), where {figure.mean:,.0f} requests/s were confirmed. Above that it fails "
+        f"verification, as in {blocks - verified} of {counted(blocks, 'block')}"
+    )
+    return (f"{said}.", True) if agrees else (f"{said}. The two differ: {NOT_THE_BEST}.", False)
 
 
 def _as_good(score: float, other: float) -> bool:
