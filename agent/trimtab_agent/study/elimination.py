@@ -16,6 +16,7 @@ from trimtab_db import records
 from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.certainty.cost import cost_of_trial, cpu_times
 from trimtab_tuner.certainty.elimination import Elimination
 from trimtab_tuner.certainty.elimination_judge import KnownNoise
 from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences, with_the_last
@@ -110,6 +111,7 @@ class BackwardElimination:
             suspects=self._worth.suspects,
             alone=self._worth.alone,
             figure=self._figure,
+            cpu=self._cpu,
             budget_trials=self._budget_trials,
             seed=self._run.seed,
             noise=self._noise(),
@@ -118,6 +120,11 @@ class BackwardElimination:
 
     def _figure(self, trial: Trial) -> float | None:
         return likely_capacity(trial.measurements) if self._by_capacity else trial.least_score
+
+    def _cpu(self, one: Trial, other: Trial) -> float | None:
+        """How many times the CPU time a request of one trial the other has taken."""
+        clients = clients_of(self._run.workload_parameters)
+        return cpu_times(cost_of_trial(one, clients), cost_of_trial(other, clients))
 
     def _followed(self, rates_rps: Sequence[float]) -> float:
         """The rate that a trial begins with, by what the best's trials in the search have followed."""

@@ -116,6 +116,15 @@ def cost_of_trial(trial: Trial, clients: Clients) -> CostOfTrial:
     )
 
 
+def cpu_times(one: CostOfTrial, other: CostOfTrial) -> float | None:
+    """How many times the CPU time a request of one trial the other took, at the highest rate that both have
+    followed; None where there is no such rate.
+    """
+    mine, others = one.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
+    both = [rate for rate, value in mine.items() if value and others.get(rate)]
+    return others[max(both)] / mine[max(both)] if both else None  # type: ignore[operator]
+
+
 def least_costly(
     space: Space,
     tied: Sequence[Configuration],

@@ -7,8 +7,9 @@ and stays there: so of two that do the same one is kept, and two that only help 
 
 *First question.* A change that the default's calibration points to may give the whole gain alone. If the
 model of the search thinks so, that is asked first: the default with this change beside the whole
-configuration. If no more than `MOST_LOSS` is lost, everything else goes at once. If more is, everything else
-is not left out together again.
+configuration, in up to `BLOCKS_FOR_A_MEAN` blocks, for one climb strays too far from the next to say no. If
+no more than `MOST_LOSS` is lost, or nothing that is told from nothing and it takes less CPU time a request,
+everything else goes at once. If more is, everything else is not left out together again.
 
 *Screening.* One block of the whole configuration and of it without each setting, one at a time, shows what
 matters much: that is kept. Where the trials are too few for that, what calibration and model agree on is kept
@@ -39,7 +40,7 @@ from trimtab_trials.trial import Trial
 
 from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
 from trimtab_tuner.certainty.elimination_judge import BLOCKS_FOR_A_MEAN, QUIET_LOSS, Judge, KnownNoise
-from trimtab_tuner.certainty.elimination_rounds import Blocks, Figure, Group, Round
+from trimtab_tuner.certainty.elimination_rounds import Blocks, Figure, Group, Round, Times
 from trimtab_tuner.certainty.setting_effects import Measure, SettingEffect
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Space
@@ -54,8 +55,9 @@ class Elimination:
     `winner` is what the search recommends, and `worth` what its model says that each of its settings gives,
     as a share of the score; `suspects` are those that are worth nothing together. `alone` are configurations
     of the default and one first change, which may do as much as the winner, likeliest first. `figure` says
-    what a trial has shown: its capacity, or its score. At most `budget_trials` are measured, those that were
-    spoilt included.
+    what a trial has shown: its capacity, or its score; `cpu` how many times the CPU time a request of one
+    trial another has taken, where that is known. At most `budget_trials` are measured, those that were spoilt
+    included.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Elimination:
         suspects: Sequence[str],
         alone: Sequence[Configuration] = (),
         figure: Figure,
+        cpu: Times | None = None,
         budget_trials: int,
         seed: int,
         noise: KnownNoise,
@@ -76,7 +79,7 @@ class Elimination:
         self._space = space
         self._default = space.default()
         self._winner = winner
-        self._figure = figure
+        self._figure, self._cpu = figure, cpu
         self._judge = Judge(noise)
         self._measure: Measure = measure
         self._blocks = Blocks(trials, budget_trials, seed)
@@ -144,24 +147,24 @@ class Elimination:
             self._measure_round(found)
 
     def _round(self, candidates: dict[Group, Configuration]) -> Round:
-        return Round(self.current, candidates, self._blocks.begun, self._figure)
+        return Round(self.current, candidates, self._blocks.begun, self._figure, self._cpu)
 
     def _ask_of(self, alone: Sequence[Configuration]) -> None:
         """Whether one of these does as much as the winner: then only its settings are left.
 
-        All are asked of in one block, one after the other, until one seems to. The screening goes on in the
-        last block of the question, if none of them does.
+        All are asked of in one block, one after the other, until one may. The screening goes on in the last
+        block of the question, if none of them does.
         """
         for configuration in alone:
             others = tuple(n for n, v in self.current.items() if configuration[n] != v)
             found = self._round({others: configuration})
             if not self._measured(found, [others]):
                 return
-            seems_to = self._judge.costs_little(found, others)
-            if seems_to and self._measure_alone(found, others):
+            may = self._judge.may_cost_little(found, others)
+            if may and self._measure_alone(found, others):
                 return
             self._not_together.append(set(others) - set(self._changed_of(configuration)))
-            if seems_to:
+            if may:
                 return
 
     def _measure_alone(self, found: Round, others: Group) -> bool:
@@ -170,7 +173,7 @@ class Elimination:
             if not self._measured(found, [others]):
                 break
         if self.next_slot is None:
-            if self._judge.matters(found, others) and not self._judge.droppable(found, others):
+            if not self._judge.does_as_much(found, others):
                 return False
             self._leave_out(others, found)
         return True

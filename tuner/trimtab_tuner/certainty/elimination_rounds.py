@@ -7,18 +7,21 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from scipy.special import stdtrit
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.certainty.blocks import TRIES
+from trimtab_tuner.certainty.cost import ALIKE_CPU
 from trimtab_tuner.certainty.statistics import Gain
 
 CERTAINTY = 0.95
 
 Group = tuple[str, ...]
 Figure = Callable[[Trial], float | None]
+Times = Callable[[Trial, Trial], float | None]  # a figure of the second as a multiple of the first's
 
 
 @dataclass
@@ -111,6 +114,7 @@ class Round:
     candidates: dict[Group, Configuration]
     measured: Sequence[Block]
     figure: Figure
+    cpu: Times | None = None
 
     def blocks(self, group: Group) -> int:
         """How many hold both."""
@@ -120,6 +124,14 @@ class Round:
         """Of each block that tells: the logarithm of what is lost without the group."""
         figures = [(self.figure(with_it), self.figure(without)) for with_it, without in self._pairs(group)]
         return [math.log(a / b) for a, b in figures if a and b]
+
+    def saves_cpu(self, group: Group) -> bool:
+        """Whether a request takes less CPU time without the group, in the mean of the blocks that tell, and
+        by more than chance makes of it in one.
+        """
+        times = [self.cpu(*pair) for pair in self._pairs(group)] if self.cpu else []
+        logs = [math.log(each) for each in times if each]
+        return bool(logs) and fmean(logs) < -ALIKE_CPU
 
     def fails(self, group: Group) -> bool:
         """Whether a rule breaks without the group in most blocks, and with it does not."""
