@@ -6,8 +6,9 @@ own sessions, with other arrivals and for longer than the run did, at rates of i
 until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; more than a
 thousandth of failed requests, or a tenth of late ones, end it too, as they end what is announced. The kernel
 is set by the exported files too, and put back afterwards (`exported_kernel.py`, root). Of the exported file
-the values that were measured count (`exported_text.py`). A user's own file is not started as it is, which would meet production: a private copy
-of it is, with the default's values and with the recommended ones. What stands behind the server is started
+the values that were measured count (`exported_text.py`). A user's own file is not started as it is, which
+would meet production: a private copy of it is, with the default's values and with the recommended ones.
+What stands behind the server is started
 too (`behind_climb.py`); a pool of PHP wants root for that. A run whose server met what is not there by hand
 (a limit on its memory, a link, cold caches, other hosts, replicas, stand-ins for the upstreams of a user's
 file) is named, and not climbed.
