@@ -58,7 +58,7 @@ class Runtime:
 
 def this_host(settings: AgentSettings, *, keep_id: bool = True) -> Host:
     """This machine as it is recorded, or only looked at (`describe_host`). Raises HostError."""
-    host = describe_host(settings.var, keep_id=keep_id)
+    host = describe_host(settings.var, keep_id=keep_id and not settings.demo)
     return as_demo(host) if settings.demo else host
 
 
@@ -155,9 +155,9 @@ def affinity_service(settings: AgentSettings, repository: Repository, host_id: i
 
 
 @contextmanager
-def open_runtime(settings: AgentSettings, *, samples: bool = True) -> Iterator[Runtime]:
+def open_runtime(settings: AgentSettings, *, samples: bool = True, keep_id: bool = True) -> Iterator[Runtime]:
     """Pins this process to the generator's CPUs and, unless it takes no `samples`, starts to sample; at the
-    end stops what is running, and gives the process its CPUs back.
+    end stops what is running, and gives the process its CPUs back. Who only looks keeps no id of the machine.
 
     Raises HostError, DatabaseError.
     """
@@ -166,7 +166,7 @@ def open_runtime(settings: AgentSettings, *, samples: bool = True) -> Iterator[R
         _make(settings.var)
     with ExitStack() as opened:
         repository = opened.enter_context(open_repository(settings))
-        host_id = repository.register_host(this_host(settings))
+        host_id = repository.register_host(this_host(settings, keep_id=keep_id))
         repository.prune_counter_samples(host_id)
         affinity = affinity_service(settings, repository, host_id)
         _put_in_order(settings, affinity)

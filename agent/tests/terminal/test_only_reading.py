@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from trimtab_agent.host import identity
 from trimtab_agent.terminal.main import main
 
 RECORDED = (
@@ -91,8 +92,12 @@ def test_directory_that_is_not_named_need_not_be_there(trimtab_without, command,
     assert (code, told in output) == (0, True)
 
 
-def test_trying_a_run_out_makes_no_directory(trimtab_without, tmp_path):
-    """`--dry-run` says what would be, of a server that is here in any checkout."""
+@pytest.mark.parametrize("machine_id", ["/etc/machine-id", "none"])
+def test_trying_a_run_out_makes_no_directory(trimtab_without, tmp_path, monkeypatch, machine_id):
+    """`--dry-run` says what would be, of a server that is here in any checkout; on a machine without an id,
+    as a container is, it keeps none.
+    """
+    monkeypatch.setattr(identity, "MACHINE_ID", tmp_path / machine_id)
     (tmp_path / "own.ini").write_text(f"[server]\nroot = {tmp_path}\nlisten = 127.0.0.1:8081\n")
     code, output, errors = trimtab_without(
         "tune", "--base", str(tmp_path / "own.ini"), "--dry-run", "--var", str(tmp_path / "new")

@@ -31,7 +31,7 @@ def describe_host(var: Path, *, keep_id: bool = True) -> Host:
     (`keep_id`): then it is empty. Raises HostError.
     """
     return Host(
-        machine_id=machine_id(var, keep=keep_id),
+        machine_id=machine_id(var, MACHINE_ID, keep=keep_id),
         name=platform.node(),
         kernel=platform.release(),
         cpu_model=_cpu_model(Path("/proc/cpuinfo").read_text()),

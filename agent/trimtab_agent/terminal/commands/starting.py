@@ -111,18 +111,22 @@ def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> Own
     """
     if settings.demo:
         console.print(NO_SERVER_ASKED)
-    with only_looking(settings) as looking, _runs(looking, console, samples=False) as (_, runs):
+    keep_id = settings.has_database
+    with (
+        only_looking(settings) as looking,
+        _runs(looking, console, samples=False, keep_id=keep_id) as (_, runs),
+    ):
         return runs.told(spec)
 
 
 @contextmanager
 def _runs(
-    settings: AgentSettings, console: Console, *, samples: bool = True
+    settings: AgentSettings, console: Console, *, samples: bool = True, keep_id: bool = True
 ) -> Iterator[tuple[Repository, Runs]]:
     """Who carries the run out: the daemon of this directory where one runs, or else this process."""
     with find_daemon(settings) as daemon:
         if daemon is None:
-            with open_runtime(settings, samples=samples) as runtime:
+            with open_runtime(settings, samples=samples, keep_id=keep_id) as runtime:
                 yield runtime.repository, RunsHere(runtime.service, runtime.broadcaster)
             return
         console.print(f"The daemon {daemon} carries the run out.", markup=False)
