@@ -1,11 +1,13 @@
 """Sites that an apache2.conf has by macros: measured as they are, and handed back as macros."""
 
 import pytest
-from trimtab_agent.base_file import read_base
+from trimtab_agent.base_file import read_base, refuse
+from trimtab_agent.checked_file import checked
 from trimtab_agent.errors import SpecError
 from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.told import Told
 
 APACHE = TARGETS["apache"]
 MAIN = """\
@@ -77,6 +79,44 @@ def test_setting_in_a_macro_is_not_tuned_there_and_that_is_said(main):
         "macros, or left as it is (--keep MaxKeepAliveRequests)"
     )
     check(RunSpec(target="apache", base=str(main)))  # what is tuned without being asked for stands elsewhere
+
+
+def test_finding_in_a_macro_is_told_at_the_use_with_the_line_of_the_macro(main):
+    """The definition says nothing of which use it is about."""
+    (main.parent / "macros.conf").write_text(MACROS.format("ErrorLog /nowhere/$name.log"))
+    found = [each for each in checked(APACHE, main) if each.rule == "log-folder-missing"]
+    assert [(each.file, each.line, each.evidence[-1]) for each in found] == [
+        (str(main), 7, "line 5 of the macro of Use Site a.example /srv/a"),
+        (str(main), 9, "line 5 of the macro of Use Site b.example /srv/b"),
+    ]
+
+
+def test_place_in_a_macro_of_a_macro_names_both(main):
+    """And what such a macro includes stands in its own file."""
+    sources = read_base(APACHE, main).sources
+    lines = [line.strip() for line in sources.whole.splitlines()]
+    root = lines.index("DocumentRoot /srv/a/web") + 1
+    assert sources.place(root) == (str(main), 7)
+    assert sources.inside(root) == (
+        "line 1 of the macro of Use Root /srv/a/web, in line 3 of the macro of Use Site a.example /srv/a"
+    )
+    included = lines.index("FileETag None") + 1
+    assert (sources.place(included), sources.inside(included)) == ((str(main.parent / "more.conf"), 1), "")
+
+
+def test_lines_behind_a_use_over_several_lines_are_counted_as_they_stand(main):
+    """A backslash takes the next line with it."""
+    main.write_text(MAIN.replace("Use Site b", "Use Site \\\n  b") + "Timeout 9\n")
+    sources = read_base(APACHE, main).sources
+    assert sources.place(sources.whole.splitlines().index("Timeout 9") + 1) == (str(main), 11)
+
+
+def test_finding_in_a_command_s_output_is_told_at_the_line_that_runs_it(tmp_path):
+    """There is no file of that name to look into."""
+    file = tmp_path / "lighttpd.conf"
+    file.write_text('server.document-root = "/srv"\ninclude_shell "echo server.max-worker = 500"\n')
+    with pytest.raises(SpecError, match=r"lighttpd.conf:2: .*line 1 of the output of echo"):
+        refuse(Told("refused", 2, "so"), read_base(TARGETS["lighttpd"], file, with_commands=True))
 
 
 def test_macro_that_uses_itself_is_refused(main):

@@ -49,7 +49,15 @@ class BaseFile:
 
     def place(self, line: int) -> tuple[str, int]:
         """The file that a line of `expanded` stands in, and its number there; added lines come first."""
-        return self.sources.place(max(1, line - self._added))
+        return self.sources.place(self._own(line))
+
+    def inside(self, line: int) -> str:
+        """Which line it is of what no file holds; "" for one of a file (`Sources.inside`)."""
+        return self.sources.inside(self._own(line))
+
+    def _own(self, line: int) -> int:
+        """The line of the whole that it is in `expanded`."""
+        return max(1, line - self._added)
 
     @cached_property
     def _added(self) -> int:
@@ -185,7 +193,8 @@ def refuse(told: Told, base: BaseFile) -> None:
     """Raises SpecError, unless what looks like a part of a file is included by one."""
     file, line = base.sources.place(told.line)
     if not told.is_part or file == base.path:
-        raise SpecError("base", f"{file}:{line}: {told.text}")
+        inside = base.sources.inside(told.line)
+        raise SpecError("base", f"{file}:{line}: {told.text}{f' ({inside})' if inside else ''}")
 
 
 def anywhere(target: Target, marked: str, file: Path) -> str:

@@ -115,4 +115,6 @@ def _placed(found: Contradiction, base: BaseFile) -> Contradiction:
     if found.file or found.line is None:
         return found if found.file else found.model_copy(update={"file": base.path})
     file, line = base.place(found.line)
-    return found.model_copy(update={"file": file, "line": line})
+    inside = base.inside(found.line)
+    evidence = (*found.evidence, inside) if inside else found.evidence
+    return found.model_copy(update={"file": file, "line": line, "evidence": evidence})

@@ -138,15 +138,21 @@ def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFi
         number = int(next(filter(None, found.groups())))
         origin = _origin(number, text.splitlines(), base.sources.whole.splitlines())
         if origin is not None:
-            place = ":".join(map(str, base.sources.place(origin)))
+            place = _at(base, origin)
     elif (line := _line_that_names_a_file_of(said, base.sources.whole)) is not None:
-        place = ":".join(map(str, base.sources.place(line)))
-    said = re.sub(rf"{name}(:\d+)?", place if found is not None else base.path, said)
+        place = _at(base, line)
+    said = re.sub(rf"{name}(:\d+)?", lambda _: place if found is not None else base.path, said)
     said = re.sub(r"\bline:? \d+ of (?=/)|(?<=\d) line: \d+|\bsource: (?=/)", "", said)
     lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
     words = "; ".join(line for line in lines if line and not _NOISE.search(line)).replace(":; ", ": ")
     needs = lacking(target.name, said)
     return f"{place}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
+
+
+def _at(base: BaseFile, line: int) -> str:
+    """The file and the line of a line of the whole."""
+    inside = base.sources.inside(line)
+    return ":".join(map(str, base.sources.place(line))) + (f" ({inside})" if inside else "")
 
 
 def _line_that_names_a_file_of(said: str, whole: str) -> int | None:

@@ -122,9 +122,10 @@ def report(
         http2=speaks_http2(default),
     )
     for told in (*said, *warnings(base.sources.whole, knobs)):
-        if told.kind not in ("refused", "secure") and (told.kind != "stays" or _about(told, free)):
-            file, number = base.sources.place(told.line)
-            lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
+        if told.kind == "refused" or told.kind == "secure":
+            continue
+        if told.kind != "stays" or _about(told, free):
+            lines.append(_at(base, told.line, told.kind, told.text))
     paths = tuple(path for path, _ in base.sources.files[1:] if not path.startswith(MACRO))
     return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(dict.fromkeys(lines)))
 
@@ -219,11 +220,10 @@ def _missing(
     replaced = {f"upstream {name}" for name in stand_ins}
     for each in target.upstreams(whole) if missing else ():
         if each.address in missing and each.address not in stand_ins and each.setting not in replaced:
-            file, number = base.sources.place(line_of(whole, each.start))
             text = f"{each.setting} {each.address}: {missing[each.address]}"
             if missing[each.address] == UNRESOLVED:
                 text += f", so that {NOWHERE} takes its place, where nobody listens"
-            yield Line(kind="missing", text=text, file=file, line=number)
+            yield _at(base, line_of(whole, each.start), "missing", text)
 
 
 def _over_tls(
@@ -255,8 +255,7 @@ def _over_tls(
         )
         if not http2:
             text += f". It asks over HTTP/1.1; --workload {_OVER_HTTP2} asks over HTTP/2"
-    file, number = base.sources.place(sites[0].line)
-    yield Line(kind="site", text=text, file=file, line=number)
+    yield _at(base, sites[0].line, "site", text)
 
 
 def _descriptors(target: Target, base: BaseFile, values: Configuration, allowed: int) -> Iterator[Line]:
@@ -264,12 +263,11 @@ def _descriptors(target: Target, base: BaseFile, values: Configuration, allowed:
     whole = base.sources.whole
     asked = limit_of_descriptors(target.name, whole)
     if asked is not None and asked.most > allowed:
-        file, number = base.sources.place(line_of(whole, asked.start))
         text = (
             f"{asked.name} {asked.most}: {target.program} takes {allowed} here, the hard limit on open files "
             "(ulimit -Hn) of whoever starts Trimtab"
         )
-        yield Line(kind="corrected", text=text, file=file, line=number)
+        yield _at(base, line_of(whole, asked.start), "corrected", text)
     connections = target.demands(values).connections
     if connections > allowed:
         text = (
@@ -277,6 +275,13 @@ def _descriptors(target: Target, base: BaseFile, values: Configuration, allowed:
             "open files for them here, the hard limit (ulimit -Hn) of whoever starts Trimtab"
         )
         yield Line(kind="corrected", text=text)
+
+
+def _at(base: BaseFile, line: int, kind: Kind, text: str) -> Line:
+    """What is told of a line of the whole."""
+    file, number = base.sources.place(line)
+    inside = base.sources.inside(line)
+    return Line(kind=kind, text=f"{text} ({inside})" if inside else text, file=file, line=number)
 
 
 def _about(told: Told, free: dict[str, int | str]) -> bool:

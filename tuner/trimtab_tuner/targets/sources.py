@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from trimtab_tuner.targets.base import RenderError
 
@@ -22,6 +22,14 @@ OUTPUT = "the output of "
 """What the path of an included text begins with that no file holds: a command's output."""
 MACRO = "the macro of "
 """The same of the lines that the use of a macro stands for."""
+
+
+class _Place(NamedTuple):
+    """A line of a file; `inside` says which line of what no file holds is meant, and that line has it there."""
+
+    path: str
+    line: int
+    inside: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,31 +70,49 @@ class Sources:
         return texts
 
     def place(self, line: int) -> tuple[str, int]:
-        """The file in which a line of the whole stands, and its number there; both count from 1."""
+        """The file in which a line of the whole stands, and its number there; both count from 1. For what no
+        file holds, that of the line in whose place it stands.
+        """
+        found = self._place(line)
+        return found.path, found.line
+
+    def inside(self, line: int) -> str:
+        """Which line of a command's output or of a macro it is: "line 2 of the macro of Use A"; "" for one of
+        a file.
+        """
+        return self._place(line).inside
+
+    def _place(self, line: int) -> _Place:
         places, behind_the_last = self._places
         return places.get(line, behind_the_last)
 
     @cached_property
-    def _places(self) -> tuple[dict[int, tuple[str, int]], tuple[str, int]]:
-        """What `place` says of each line of the whole, and of those behind the last."""
-        places: dict[int, tuple[str, int]] = {}
+    def _places(self) -> tuple[dict[int, _Place], _Place]:
+        """The place of each line of the whole, and that of those behind the last."""
+        places: dict[int, _Place] = {}
         at = 1
-        lines = [(0, 1)]  # of the files around, the innermost last: number, and line that is next
+        around = [_Text(self.files[0][0])]  # the innermost last
         for mark, said in _parts(self.marked):
             own = said.removesuffix("\n") if mark is not None and mark["what"] == "end" else said
-            number, next_line = lines.pop()
+            text = around[-1]
             breaks = own.count("\n")
-            path, more = self.files[number][0], own.rpartition("\n")[2].strip() != ""
+            more = own.rpartition("\n")[2].strip() != ""
             for further in range(breaks + more):
-                places.setdefault(at + further, (path, next_line + further))
-            lines.append((number, next_line + breaks))
+                places.setdefault(at + further, text.place(further))
+            text.line += breaks
             at += breaks
-            if mark is not None and mark["what"] == "end":
+            if mark is None:
+                continue
+            number = int(mark["number"])
+            if mark["what"] == "end":
                 at += own != "" and not own.endswith("\n")
-                lines.pop()
-            elif mark is not None and mark["what"] == "file":
-                lines.append((int(mark["number"]), 1))
-        return places, (self.files[0][0], lines[0][1])
+                around.pop()
+            elif mark["what"] == "included":
+                text.line += self.directives[number].count("\n")
+            elif mark["what"] == "file":
+                path = self.files[number][0]
+                around.append(_Text(path, text.place() if path.startswith((OUTPUT, MACRO)) else None))
+        return places, around[0].place()
 
     def _pieces(self, changed: str) -> Iterator[tuple[int, str]]:
         """The text of each file by its number, as often as it is included; the user's own last."""
@@ -104,6 +130,24 @@ class Sources:
                 around.append((number, text))
                 if mark["what"] == "file":
                     around.append((int(mark["number"]), ""))
+
+
+@dataclass
+class _Text:
+    """A text that is gone through, at which line; `used_at` is the place of what stands for it where no file
+    holds it.
+    """
+
+    path: str
+    used_at: _Place | None = None
+    line: int = 1
+
+    def place(self, further: int = 0) -> _Place:
+        """That of a line further on."""
+        if self.used_at is None:
+            return _Place(self.path, self.line + further)
+        around = f", in {self.used_at.inside}" if self.used_at.inside else ""
+        return self.used_at._replace(inside=f"line {self.line + further} of {self.path}{around}")
 
 
 class Filling:
