@@ -1,5 +1,7 @@
 """Reading values out of servers' configuration files, with one sentence when they make no sense."""
 
+import math
+import re
 from collections.abc import Iterable
 
 from trimtab_trials.configuration import Configuration, Value
@@ -8,6 +10,13 @@ from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import RenderError
 
 SIZE_SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_DAY_S = 86_400
+# Those of nginx, as in 1h30m, and of Apache, as in 5min; a number without one is of seconds.
+_TIME_UNITS_S = {
+    "ms": 0.001, "s": 1, "m": 60, "mi": 60, "min": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S,
+    "M": 30 * _DAY_S, "y": 365 * _DAY_S, "": 1,
+}  # fmt: skip
+_TIME_PART = re.compile(r" *(\d+)(ms|min|mi|[smhdwMy]|)(?![^\d ])", re.ASCII)
 
 
 def integer(name: str, text: str) -> int:
@@ -24,11 +33,11 @@ def size_bytes(name: str, text: str) -> int:
 
 
 def seconds(name: str, text: str) -> int:
-    """A time such as `75s` or `2m` in seconds, rounded up to a whole one."""
-    for suffix, factor in (("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)):
-        if text.endswith(suffix):
-            return max(1, round(integer(name, text[: -len(suffix)]) * factor))
-    return integer(name, text)
+    """A time such as `75s` or `1m30s` in seconds, rounded up to a whole one."""
+    parts = list(_TIME_PART.finditer(text))
+    if not parts or "".join(part[0] for part in parts) != text:
+        raise RenderError(f"{name} = {text}: expected a whole number, or a time as in 75s")
+    return math.ceil(sum(int(part[1]) * _TIME_UNITS_S[part[2]] for part in parts))
 
 
 def word(name: str, text: str, allowed: Iterable[Value]) -> str:
