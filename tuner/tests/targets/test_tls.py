@@ -255,7 +255,7 @@ def test_only_what_differs_from_a_users_file_is_changed_in_it():
     tuned = own | {"ssl_session_cache": 50}
     assert changed_knobs(nginx, NGINX, tuned, 1) == ("ssl_session_cache",)
     handed_back = nginx.changed(NGINX, tuned, ["ssl_session_cache"], CONTEXT)
-    assert handed_back == NGINX.replace("shared:mine:20m", "shared:trimtab:50m")
+    assert handed_back == NGINX.replace("shared:mine:20m", "shared:mine:50m")
 
 
 @pytest.mark.parametrize("name", SPEAKING)

@@ -13,6 +13,10 @@ from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 LISTEN_OPTIONS = {"backlog", "reuseport"}
 _INDENT = "    "
+# What the argument begins with that is the value, of directives that may have others.
+_VALUE_BEGINS = {
+    "keepalive_timeout": "", "open_file_cache": "max=", "ssl_session_cache": "shared:", "thread_pool": "threads="
+}  # fmt: skip
 
 
 def includes(text: str, _known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
@@ -43,7 +47,7 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
     for name, line in lines.items():
         block = BLOCK.get(name, "")
         places = _places(tree, block, name)
-        edits += [(place.start, place.end, line) for place in places]
+        edits += [_rewritten(tree, place, line, places) for place in places]
         if not places:
             added.setdefault(block, []).append(line)
     for block, new in added.items():
@@ -98,6 +102,41 @@ def _lines(configuration: Configuration, knobs: Collection[str], context: Render
         threads = configuration["thread_pool_threads"]
         lines["thread_pool"] = f"thread_pool default threads={threads} max_queue=65536;"
     return lines
+
+
+def _rewritten(tree: list[Directive], directive: Directive, line: str, alike: Collection[Directive]) -> Edit:
+    """The directive with the value that the line has, as have those that are `alike`: what else stands in it
+    is no part of the knob, and stays.
+    """
+    whole = (directive.start, directive.end, line)
+    begins = _VALUE_BEGINS.get(directive.name)
+    if begins is None and len(directive.arguments) != 1:
+        return whole
+    said = line.removesuffix(";").split()[1:]
+    value = next((each for each in said if each.startswith(begins or "")), None)
+    place = next((n for n, each in enumerate(directive.arguments) if each.startswith(begins or "")), None)
+    if value is None or place is None or (begins is None and len(said) != 1):
+        return whole
+    there = directive.arguments[place]
+    if there.startswith(f"{value}="):  # the name of a pool of threads
+        return (directive.start, directive.start, "")
+    if directive.name == "ssl_session_cache":
+        name = there.split(":")[1]
+        if name in _caches_of_others(tree, alike):
+            return whole
+        value = f"shared:{name}:{value.rpartition(':')[2]}"
+    return (*directive.spans[1 + place], value)
+
+
+def _caches_of_others(tree: list[Directive], alike: Collection[Directive]) -> set[str]:
+    """The names of caches of sessions that stay as they are: nginx takes one size for each name."""
+    return {
+        each.split(":")[1]
+        for directive, _ in syntax.walk(tree)
+        if directive.name == "ssl_session_cache" and directive not in alike
+        for each in directive.arguments
+        if each.startswith("shared:")
+    }
 
 
 def _too_few_masks(tree: list[Directive], workers: int) -> bool:
