@@ -88,7 +88,7 @@ def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
     [
         ("worker_processes many; http {}", "worker_processes = many: expected a whole number"),
         ("http {", "unexpected end of file"),
-        ("include none.conf;", "expected a file at .*none.conf, there is none"),
+        ("include none.conf;", r"nginx\.conf:1: .*expected a file at .*none.conf, there is none"),
         ("include nginx.conf;", "it includes itself"),
         ("include n*.conf;", "it includes itself"),
         ("a\0;", "expected text in UTF-8 or Latin-1"),
@@ -340,10 +340,11 @@ def test_an_include_of_apache_under_a_condition_may_have_no_file(tmp_path):
     """Apache says whether it misses one; one that is there is read."""
     (tmp_path / "there.conf").write_text("KeepAliveTimeout 7\n")
     main = tmp_path / "apache2.conf"
-    section = "<IfModule proxy_html_module>\nInclude none.conf\nInclude there.conf\n</IfModule>\n"
+    missing = "Include none.conf\nInclude ${UNKNOWN}/a.conf\n"
+    section = f"<IfModule proxy_html_module>\n{missing}Include there.conf\n</IfModule>\n"
     main.write_text(f"Listen 80\n{section}")
     base = read_base(TARGETS["apache"], main)
-    assert "Include none.conf\nKeepAliveTimeout 7\n" in base.expanded
+    assert "Include none.conf\nInclude ${UNKNOWN}/a.conf\nKeepAliveTimeout 7\n" in base.expanded
     main.write_text("Listen 80\nInclude none.conf\n")
     with pytest.raises(SpecError, match=r"none\.conf: expected a file at .*/none\.conf, there is none"):
         read_base(TARGETS["apache"], main)
@@ -371,7 +372,7 @@ def test_an_include_of_apache_whose_variable_cannot_be_known_is_refused_by_name(
     with pytest.raises(SpecError) as refusal:
         read_base(TARGETS["apache"], apache_files)
     assert refusal.value.sentence == (
-        f"{apache_files}: include ${{{name}}}/a.conf: expected its variables set by Define above it, or in "
+        f"{apache_files}:2: include ${{{name}}}/a.conf: expected its variables set by Define above it, or in "
         f"{apache_files.parent}/envvars"
     )
 

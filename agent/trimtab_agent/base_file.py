@@ -20,7 +20,7 @@ from trimtab_tuner.targets.base import Include, RenderError, Target
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kinds import other_kind, template_line
 from trimtab_tuner.targets.sources import MACRO, OUTPUT, Filling, Sources, unmarked
-from trimtab_tuner.targets.told import Told
+from trimtab_tuner.targets.told import Told, line_of
 from trimtab_tuner.telling.two_files import FILE
 
 from trimtab_agent.errors import SpecError
@@ -248,13 +248,14 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
             filled = _filled(target, include.text, Path(name), reading, (*above, Path(name)))
             inside = reading.filling.file(name, include.text, filled)
         elif include.is_command:
-            output = _output(include.pattern, file, reading)
+            output = _output(include.pattern, _at(text, include, file), reading)
             inside = reading.filling.file(f"{OUTPUT}{include.pattern}", output, output)
         else:
-            found = _matching(target, include, file, reading.directory)
+            at = _at(text, include, file)
+            found = _matching(target, include, at, reading.directory)
             if not found and include.may_not_apply:
                 continue
-            inside = _files(target, include, found, file, reading, above)
+            inside = _files(target, include, found, at, reading, above)
         directive = text[include.start : include.end]
         pieces += [text[position : include.start], reading.filling.include(directive, inside)]
         position = include.end
@@ -269,6 +270,11 @@ def _start(include: Include) -> int:
     return include.start
 
 
+def _at(text: str, include: Include, file: Path) -> str:
+    """The file and the line of an include."""
+    return f"{file}:{line_of(text, include.start)}"
+
+
 def _includes(target: Target, text: str, file: Path, known: Mapping[str, str]) -> list[Include]:
     """The includes of a file in their order; raises SpecError."""
     try:
@@ -281,7 +287,7 @@ def _files(
     target: Target,
     include: Include,
     files: Sequence[Path],
-    file: Path,
+    at: str,
     reading: _Reading,
     above: tuple[Path, ...],
 ) -> str:
@@ -289,16 +295,16 @@ def _files(
     inside = ""
     for found in files:
         if found in above:
-            raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
+            raise SpecError("base", f"{at}: include {include.pattern}: it includes itself")
         own = _read(target, found, reading.encoding)
         filled = _filled(target, own, found, reading, (*above, found))
         inside += reading.filling.file(str(found), own, filled)
     return inside
 
 
-def _output(command: str, file: Path, reading: _Reading) -> str:
+def _output(command: str, at: str, reading: _Reading) -> str:
     """What a command prints; raises SpecError where it fails."""
-    begins = f"{file}: include_shell {command}"
+    begins = f"{at}: include_shell {command}"
     try:
         done = subprocess.run(  # the administrator's own, which the server runs at each start
             ["/bin/sh", "-c", command],
@@ -315,32 +321,34 @@ def _output(command: str, file: Path, reading: _Reading) -> str:
     return done.stdout.decode(reading.encoding)
 
 
-def _matching(target: Target, include: Include, file: Path, directory: Path) -> list[Path]:
+def _matching(target: Target, include: Include, at: str, directory: Path) -> list[Path]:
     """The files that an include names, in the order of their names."""
     pattern = include.pattern
+    if "$" in pattern and include.may_not_apply:
+        return []
     if "$" in pattern:
         beside = target.environment_file
         expected = "a name without variables"
         if beside is not None:
             expected = f"its variables set by Define above it, or in {directory / beside}"
-        raise SpecError("base", f"{file}: include {pattern}: expected {expected}")
+        raise SpecError("base", f"{at}: include {pattern}: expected {expected}")
     whole = directory / pattern
     found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
     folder = None if include.takes_directories else next((one for one in found if one.is_dir()), None)
     if folder is not None:
         raise SpecError(
             "base",
-            f"{file}: include {pattern}: {folder} is a directory, which {target.name} refuses; expected "
+            f"{at}: include {pattern}: {folder} is a directory, which {target.name} refuses; expected "
             f"files, such as {folder}/*.conf",
         )
     try:
         files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
     except OSError as error:
-        raise SpecError("base", f"{file}: include {pattern}: {error.strerror}") from error
+        raise SpecError("base", f"{at}: include {pattern}: {error.strerror}") from error
     except RuntimeError as error:  # what pathlib makes of ELOOP
-        raise SpecError("base", f"{file}: include {pattern}: its links lead in a circle") from error
+        raise SpecError("base", f"{at}: include {pattern}: its links lead in a circle") from error
     if not files and not (include.optional or include.may_not_apply):
-        raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
+        raise SpecError("base", f"{at}: include {pattern}: expected a file at {whole}, there is none")
     return files
 
 
