@@ -86,7 +86,7 @@ def test_a_directory_is_included_as_the_server_takes_it(nginx_files):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("worker_processes many; http {}", "worker_processes = many: expected a whole number"),
+        ("\nworker_processes many; http {}", r"nginx\.conf:2: worker_processes = many: expected a whole num"),
         ("http {", "unexpected end of file"),
         ("include none.conf;", r"nginx\.conf:1: .*expected a file at .*none.conf, there is none"),
         ("include nginx.conf;", "it includes itself"),

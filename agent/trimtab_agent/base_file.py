@@ -7,6 +7,7 @@ UTF-8 (a comment in Latin-1 or Big5), all are taken as Latin-1, in which every b
 import codecs
 import glob
 import os
+import re
 import subprocess
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ LARGEST_BYTES = 1 << 20
 DEEPEST = 16
 COMMAND_LIMIT_S = 20.0
 BYTE_ORDER_MARK = "\ufeff"
+_OF_A_VALUE = re.compile(r"(\S+) = (.*?): expected ")
 
 
 @dataclass(frozen=True)
@@ -184,9 +186,23 @@ def refuse_part(target: Target, base: BaseFile) -> None:
     try:
         first = next(iter(target.told(base.sources.whole)), None)  # that it is a part is told first
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     if first is not None and first.is_part:
         refuse(first, base)
+
+
+def located(base: BaseFile, error: RenderError) -> SpecError:
+    """What the file is refused for: with the line of the setting if it is the value of one, else with its
+    path.
+    """
+    said, place = str(error), base.path
+    if found := _OF_A_VALUE.match(said):
+        name, value = map(re.escape, found.groups())
+        setting = re.compile(rf"^[^#\n]*(?<![\w.-]){name}\b.*{value}", re.MULTILINE | re.IGNORECASE)
+        if there := setting.search(base.sources.whole):
+            line = line_of(base.sources.whole, there.start())
+            place = ":".join(map(str, base.sources.place(line)))
+    return SpecError("base", f"{place}: {said}")
 
 
 def refuse(told: Told, base: BaseFile) -> None:

@@ -14,7 +14,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
 from trimtab_tuner.targets.kinds import kind_of
 
-from trimtab_agent.base_file import BaseFile, read_base, read_text, refuse_part, usual_path
+from trimtab_agent.base_file import BaseFile, located, read_base, read_text, refuse_part, usual_path
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import machine_for
 
@@ -32,7 +32,7 @@ def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
     try:
         file = read(target, base.expanded)
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     upstreams = [each for _, each in file.upstreams]
     machine = machine_for(target.program, files.paths(file), upstreams, tls.named_files(file))
     return tuple(_placed(each, base) for each in check(file, machine))

@@ -18,7 +18,7 @@ from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.in_force import differences
 from trimtab_tuner.targets.packages import lacking
 
-from trimtab_agent.base_file import BaseFile
+from trimtab_agent.base_file import BaseFile, located
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import file_systems
 from trimtab_agent.host.answering import troubles
@@ -58,7 +58,7 @@ def require_measurable(
         try:
             private = target.private(base.expanded, configuration, (), context)
         except RenderError as error:
-            raise SpecError("base", f"{base.path}: {error}") from error
+            raise located(base, error) from error
         text = with_resolvable(target, private, Names())
         if target.package is not None:
             text = with_readable(target, text, directory, directory / "tls")
@@ -84,7 +84,7 @@ def keys_made(target: Target, base: BaseFile, configuration: Configuration) -> t
     try:
         return tuple(dict.fromkeys(pair.sentence() for pair in guarded(target, base.expanded)))
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
 
 
 def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:
@@ -95,7 +95,7 @@ def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:
     try:
         return troubles(target.upstreams(base.sources.whole))
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
 
 
 def logs_elsewhere(target: Target, base: BaseFile, directory: Path) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def logs_elsewhere(target: Target, base: BaseFile, directory: Path) -> tuple[str
     try:
         folders = sorted(log_folders(read(target, base.expanded)))
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     kinds = file_systems({str(directory), *folders})
     here = kinds[str(directory)]
     return tuple(

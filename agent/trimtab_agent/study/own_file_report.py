@@ -21,7 +21,7 @@ from trimtab_tuner.targets.told import Told, line_of, warnings
 from trimtab_tuner.wording import in_percent
 from trimtab_tuner.workloads.definition import Definition
 
-from trimtab_agent.base_file import BaseFile, refuse
+from trimtab_agent.base_file import BaseFile, located, refuse
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.answering import NOWHERE
 
@@ -99,7 +99,7 @@ def report(
     try:
         private = target.private(base.expanded, default, (), context)
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing, stand_ins)
     lines += [Line(kind=kind, text=each) for kind, said in further.items() for each in said]
@@ -184,7 +184,8 @@ def of_text(target: Target, text: str, space: Space) -> tuple[str, ...]:
         ]
         told = report(target, base, space).lines
     except (RenderError, SpecError) as error:
-        return (*lines, str(error).removeprefix(": "))
+        said = str(error).removeprefix(": ")
+        return (*lines, f"line {said[1:]}" if said.startswith(":") else said)
     return (*lines, *(f"line {each.line}: {each.text}" if each.line else each.text for each in told))
 
 
@@ -209,7 +210,7 @@ def _told(target: Target, base: BaseFile) -> list[Told]:
     try:
         return list(target.told(base.sources.whole))
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
 
 
 def _missing(

@@ -35,7 +35,7 @@ from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 from trimtab_tuner.workloads.upstream import Name
 
-from trimtab_agent.base_file import BaseFile, one_for_each_cpu, read_base
+from trimtab_agent.base_file import BaseFile, located, one_for_each_cpu, read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.station.requirements import (
@@ -428,7 +428,7 @@ def _measurable(target: Target, base: BaseFile, cpus: int) -> Configuration:
         own = own_values(target, base.expanded, cpus)
         target.private(base.expanded, own, own, NOWHERE)
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     return own
 
 
@@ -444,7 +444,7 @@ def _begun_with(space: Space, target: Target, base: BaseFile) -> Space:
             if name in knobs:
                 space = space.without(name, values)
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     except SpaceError as error:
         raise SpecError("base", f"{base.path}: {error}, with what the file says beside it") from error
     return space
@@ -457,7 +457,7 @@ def _begun_with_tls(space: Space, spec: RunSpec, target: Target, base: BaseFile)
     try:
         space = space.with_defaults(target.parse_tls(base.expanded))
     except RenderError as error:
-        raise SpecError("base", f"{base.path}: {error}") from error
+        raise located(base, error) from error
     if all(knob.name != KEY.name for knob in space.knobs):
         return space  # HTTP/2 without TLS
     asked = spec.knobs.get(KEY.name)
