@@ -275,3 +275,16 @@ def test_a_missing_module_is_named_with_its_package(target, said, package):
     """By the server's own words."""
     assert f"of the package {package}, which is not installed here" in lacking(target, said)
     assert lacking(target, "some other mistake") == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "said", "version"),
+    [
+        ("nginx", 'unknown directive "http2" in /a:3', "1.25.1"),
+        ("nginx", 'invalid parameter "quic" in /a:3', "1.25.0"),
+        ("h2o", "[a:3] in command proxy.connect, unknown command: proxy.connect", "2.3"),
+    ],
+)
+def test_a_later_version_is_named_with_its_number(target, said, version):
+    """What no module of this one brings."""
+    assert lacking(target, said) == f"It needs {target} {version} or later."

@@ -1,4 +1,5 @@
-"""Which package of Debian brings a module that a user's file wants and this machine lacks.
+"""Which package of Debian brings a module that a user's file wants and this machine lacks, or which later
+version of the server.
 
 Read from the server's own words when it refuses the file: the module that it could not load, or the directive
 or command that none of its modules knows.
@@ -65,9 +66,24 @@ _LIGHTTPD = {
     r"mod_(authn_dbi|vhostdb_dbi)": ("", "lighttpd-modules-dbi"),
     r"mod_\w+": ("", ""),
 }
+# What came later than with Debian 12: the version.
+_LATER = {
+    "nginx": {
+        r"http3\w*|quic\w*": "1.25.0",
+        r"http2": "1.25.1",
+        r"pass": "1.25.5",
+        r"keepalive_min_timeout|ssl_(certificate|object)_cache\w*": "1.27.4",
+    },
+    "h2o": {
+        r"capabilities|busy-poll-map|proxy\.(connect|tunnel|zerocopy)|tcp-reuseport|file\.io_uring|quic-\S+|"
+        r"http3-\S+|ssl-offload|self-trace\S*": "2.3",
+    },
+}
 _TABLES = {"nginx": _NGINX, "apache": _APACHE, "lighttpd": _LIGHTTPD}
 _LACKING = (
     re.compile(r"unknown directive \"([\w.]+)\""),
+    re.compile(r"invalid parameter \"(quic)\""),
+    re.compile(r"unknown command: ([\w.-]+)"),
     re.compile(r"Invalid command '([\w.]+)'"),
     re.compile(r"(?:Cannot load|dlopen\(\) (?:failed for: )?)\s*\"?\S*?([\w.]+)\.so\b"),
 )
@@ -76,6 +92,9 @@ _LACKING = (
 def lacking(target: str, said: str) -> str:
     """A sentence on the module that is missing by the server's words, and its package; "" where none is."""
     wanted = next((match[1] for pattern in _LACKING if (match := pattern.search(said))), "")
+    for pattern, version in _LATER.get(target, {}).items() if wanted else ():
+        if re.fullmatch(pattern, wanted):
+            return f"It needs {target} {version} or later."
     for pattern, (module, package) in _TABLES.get(target, {}).items() if wanted else ():
         if match := re.fullmatch(pattern, wanted):
             called = module or wanted
