@@ -87,10 +87,30 @@ def test_macro_says_nothing_before_it_is_used():
     assert "    Timeout 9\n" in measured.partition("<VirtualHost 127.0.0.1:18998>")[2]
 
 
-@pytest.mark.parametrize("section", ["IfFile /srv/on", "IfDirective Proxy", "IfSection Proxy"])
-def test_setting_under_a_condition_that_only_apache_decides_is_named(section):
-    """The site that is added does without, and that is said."""
+@pytest.mark.parametrize(
+    "section",
+    [
+        "IfModule mod_headers.c", "IfVersion >= 2.4", "IfDefine X", "IfFile /srv/on", "IfDirective Proxy",
+        "IfSection Proxy",
+    ],
+)  # fmt: skip
+def test_setting_under_a_condition_stands_under_it_in_the_site_that_is_added(section):
+    """Apache decides: without the module it would not know the directive."""
     name = section.partition(" ")[0]
     measured = private(HEAD + SITE.format(f"<{section}>\nHeader set X on\n</{name}>\n"))
-    assert f"Header set X on under <{name}> does not hold for the site that is added" in named_in(measured)
-    assert measured.partition("# Nothing else differs.")[2].count("Header set X on") == 1
+    own = measured.partition("<VirtualHost 127.0.0.1:18998>")[2]
+    assert f"    <{section}>\n    Header set X on\n    </{name}>\n" in own
+    assert measured.partition("# Nothing else differs.")[2].count("Header set X on") == 2
+
+
+def test_what_stands_under_no_condition_behind_one_stands_under_none():
+    """Each under its own, in the order of the file."""
+    inside = (
+        "<IfModule a>\n<IfModule b>\nHeader set A b\n</IfModule>\nHeader set A a\n</IfModule>\nHeader set A c\n"
+    )
+    own = private(HEAD + SITE.format(inside)).partition("<VirtualHost 127.0.0.1:18998>")[2]
+    said = " ".join(own.split())
+    assert (
+        "<IfModule a> <IfModule b> Header set A b </IfModule> </IfModule> "
+        "<IfModule a> Header set A a </IfModule> Header set A c" in said
+    )

@@ -20,6 +20,8 @@ _END = "Nothing else differs."
 NO_USER = "is left out: the instance runs as one user, without privileges"
 OWN_LOG = "goes into the log of the trial"
 ITS_OWN = "is the instance's own"
+NO_ADDRESS = "is left out: nothing is asked from an address of production"
+OTHERS_ASKED = "is left out: it would have others asked"
 NO_LOG = "/dev/null"
 """Where a log goes that is switched off: there it stays, so that no more is written than in production."""
 

@@ -128,7 +128,7 @@ class ApacheTarget:
         """The MPM, if the file names one, and its knobs set outside of virtual hosts and directories, or in
         all of those alike, but not those of TLS and HTTP/2.
         """
-        lines = list(syntax.walk(text))
+        lines, known = list(syntax.walk(text)), variables.defined(text, {})
         loaded = mpm.in_force(lines)
         knobs = {knob.name.lower(): knob for knob in KNOBS[loaded]}
         found: Configuration = {mpm.NAME: loaded} if mpm.named(lines) else {}
@@ -138,7 +138,7 @@ class ApacheTarget:
             knob = knobs.get(rendering.directive(name))
             if knob is None:
                 continue
-            words = value.strip('"')
+            words = variables.filled(value.strip('"'), known)
             if knob.kind == "categorical":
                 found[knob.name] = values.word(knob.name, words, knob.choices)
             elif knob.name == "KeepAliveTimeout":

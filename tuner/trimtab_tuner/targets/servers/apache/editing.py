@@ -26,7 +26,6 @@ from trimtab_tuner.targets.servers.apache.syntax import Line
 
 _FLAGS = re.MULTILINE | re.IGNORECASE
 _INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\r\n]+?)\"?[ \t]*(?=\r?$)", _FLAGS)
-_CONDITIONS = {"ifmodule", "ifdefine", "ifversion", "iffile", "ifdirective", "ifsection"}
 _CACHE = re.compile(r'"?shmcb:[^"(]*\((\d+)\)"?', re.IGNORECASE)
 _READ = {
     "authdigestuserfile", "authgroupfile", "authuserfile", "sslcacertificatefile", "sslcarevocationfile",
@@ -41,7 +40,7 @@ def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]
     found = []
     place = 0
     lines = {line.start: line for line in syntax.walk(text)}
-    conditional = {start for start, line in lines.items() if _CONDITIONS.intersection(line.above)}
+    conditional = {start for start, line in lines.items() if syntax.CONDITIONS.intersection(line.above)}
     named: list[tuple[int, int, re.Match[str] | Line]] = [
         *((*m.span(), m) for m in _INCLUDE.finditer(text) if m.start(1) in lines),
         *((use.start, use.end, use) for use in macros.uses(text)),

@@ -12,8 +12,28 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
-from trimtab_tuner.targets.servers.apache import addresses, editing, levels, mpm, proxying, rendering, syntax
+from trimtab_tuner.targets.private import (
+    ITS_OWN,
+    NO_ADDRESS,
+    NO_LOG,
+    NO_USER,
+    OTHERS_ASKED,
+    OWN_LOG,
+    Change,
+    Places,
+    with_changes,
+)
+from trimtab_tuner.targets.servers.apache import (
+    addresses,
+    conditions,
+    editing,
+    levels,
+    mpm,
+    proxying,
+    rendering,
+    syntax,
+    variables,
+)
 from trimtab_tuner.targets.servers.apache.mpm import EVENT, PREFORK, WORKER, mpm_of
 from trimtab_tuner.targets.servers.apache.rendering import quoted
 from trimtab_tuner.targets.servers.apache.syntax import Line
@@ -22,7 +42,7 @@ _OF_EACH = {
     "chrootdir", "coredumpdirectory", "defaultruntimedir", "lockfile", "mutex", "pidfile", "scoreboardfile"
 }  # fmt: skip
 """What every Apache on a machine has for itself."""
-_ASKING = {"sslstaplingcache", "sslusestapling"}
+_ASKING = {"passengerprestart", "sslstaplingcache", "sslusestapling"}
 _OF_THREADS = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
 _ALL_AT_ONCE = {
     EVENT: _OF_THREADS,
@@ -35,10 +55,11 @@ _UNTIL = {"maxconnectionsperchild", "maxrequestsperchild"}
 _ACCESS_LOGS = {"cookielog", "customlog", "forensiclog", "globallog", "transferlog"}
 _FILES = {
     "cachelockpath": "cachelock", "davlockdb": "lock", "fcgidipcdir": "fcgid",
-    "fcgidprocesstablefile": "fcgids", "scriptlog": "cgi.log", "scriptsock": "cgisock",
-    "secauditlog": "audit.log", "secdatadir": "modsecurity", "secdebuglog": "modsecurity.log",
-    "wsgisocketprefix": "wsgi",
+    "fcgidprocesstablefile": "fcgids", "jklogfile": "jk.log", "jkshmfile": "jk.shm", "scriptlog": "cgi.log",
+    "scriptsock": "cgisock", "secauditlog": "audit.log", "secauditlog2": "audit2.log",
+    "secdatadir": "modsecurity", "secdebuglog": "modsecurity.log", "wsgisocketprefix": "wsgi",
 }  # fmt: skip
+_FOLDERS = {"cacheroot", "secauditlogstoragedir", "sectmpdir", "secuploaddir"}
 # Of a virtual host, what says how it answers: headers, filters, logs, times, protocols. All else decides
 # whether and with what.
 _HOW = re.compile(
@@ -46,7 +67,6 @@ _HOW = re.compile(
     r"requestreadtimeout|keepalive\w*|maxkeepaliverequests|loglevel|logformat|customlog|transferlog|protocols|"
     r"h2\w+|setenvif\w*|browsermatch\w*|enablesendfile|enablemmap|fileetag|servertokens|serversignature"
 )
-_UNDECIDED = {"ifdirective": "IfDirective", "iffile": "IfFile", "ifsection": "IfSection"}
 _HOW_OVER_TLS = re.compile(r"ssl(protocol|ciphersuite|honorcipherorder|sessiontickets|options|compression)")
 _KEYS = {"sslcertificatekeyfile": tls.key_file, "sslcertificatefile": tls.certificate_file}
 _OF_OTHER_KEYS = {"sslcertificatechainfile", "sslpassphrasedialog", "sslsessionticketkeyfile"}
@@ -65,30 +85,36 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     lines = list(syntax.walk(tuned))
     places, at_once = Places(context), _ALL_AT_ONCE[loaded]
     changes = [
-        *addresses.changes(lines, places),
+        *addresses.changes(lines, places, variables.defined(tuned, {})),
         *(change for line in lines if (change := _changed(line, places, context, at_once)) is not None),
         *_own_certificates(lines, configuration, context),
-        *_under_conditions(lines, _model(lines, context)),
+        *_health_checks(lines),
     ]
     own = _own(tuned, lines, changes, configuration, context, said.get("serverlimit", ""))
-    variables = "".join(
+    of_place = "".join(
         f"Define {name} {quoted(context.prefix + tail)}\n" for name, tail in rendering.OF_PLACE.items()
     )
     # Before the sections that ask for it.
     first = "" if mpm.loads(lines) else rendering.load_module(f"mpm_{loaded}")
-    changes += [Change(0, 0, variables + first, ""), Change(len(tuned), len(tuned), own, "")]
+    changes += [Change(0, 0, of_place + first, ""), Change(len(tuned), len(tuned), own, "")]
     return with_changes(tuned, changes, configuration, knobs, _named(_model(lines, context), lines))
 
 
 def _changed(line: Line, places: Places, context: RenderContext, at_once: set[str]) -> Change | None:
     """What becomes of a directive that meets production, or of one of `at_once`; None for others."""
+    if line.name.startswith("mdomain") and not line.is_directive:
+        return Change(line.start, line.end, "", f"{line.text} {OTHERS_ASKED}" if line.opens else "")
     if not line.is_directive or not line.words:
         return None
     said, word = " ".join(line.text.replace("\\\n", " ").split()), line.words[0]
     if line.name in ("user", "group"):
         return Change(line.start, line.end, "", f"{said} {NO_USER}")
     if line.name in _ASKING or line.name.startswith("md"):
-        return Change(line.start, line.end, "", f"{said} is left out: it would have others asked")
+        return Change(line.start, line.end, "", f"{said} {OTHERS_ASKED}")
+    if line.name == "proxysourceaddress":
+        return Change(line.start, line.end, "", f"{said} {NO_ADDRESS}")
+    if line.name == "remoteipproxyprotocol" and not line.site:
+        return Change(line.start, line.end, "", f"{said} is left out: the load comes without that header")
     if line.name in _OF_EACH:
         return Change(line.start, line.end, "", f"{said} {ITS_OWN}")
     if line.name in at_once:
@@ -104,7 +130,7 @@ def _changed(line: Line, places: Places, context: RenderContext, at_once: set[st
     if line.name in _FILES:
         path = f"{context.prefix}/{_FILES[line.name]}"
         return Change(word.start, word.end, quoted(path), f"{said} to {path}")
-    if line.name == "cacheroot":
+    if line.name in _FOLDERS:
         return Change(word.start, word.end, quoted(context.prefix), f"{said} to {context.prefix}")
     if line.name == "sslsessioncache" and ":" in word.text:
         own = re.sub(r":[^(]*", ":sessions", word.text, count=1)
@@ -170,27 +196,26 @@ def _settings_of(
     model: int, text: str, lines: Sequence[Line], changes: Sequence[Change], *, secure: bool
 ) -> str:
     """What the site says of how it answers, with these changes; of TLS only where that is measured."""
-    kept = ""
-    exceptions = levels.exceptions(lines)
-    for line in lines:
-        if line.site != model or not model or not line.is_directive or not line.of_site:
-            continue
-        if line in exceptions:  # measured is what holds for all
-            continue
-        if _HOW.fullmatch(line.name) or (secure and _HOW_OVER_TLS.fullmatch(line.name)):
-            kept += f"    {_changed_text(line, text, changes)}\n"
-    return kept
+    exceptions = levels.exceptions(lines)  # measured is what holds for all
+
+    def is_how(line: Line) -> bool:
+        if not model or line.site != model or not conditions.of_whole_site(line) or line in exceptions:
+            return False
+        return bool(_HOW.fullmatch(line.name) or (secure and _HOW_OVER_TLS.fullmatch(line.name)))
+
+    return conditions.copied(lines, is_how, lambda line: _changed_text(line, text, changes))
 
 
-def _under_conditions(lines: Sequence[Line], model: int) -> Iterator[Change]:
-    """What the site says under a condition that only Apache decides: it stays, and the site that is added has
-    none of it.
-    """
+def _health_checks(lines: Sequence[Line]) -> Iterator[Change]:
+    """The parameters of upstreams that would have them asked whether they are well."""
     for line in lines:
-        under = sorted(_UNDECIDED.keys() & {*line.above})
-        if under and model and line.site == model and line.is_directive and _HOW.fullmatch(line.name):
-            what = f"{' '.join(line.text.split())} under <{_UNDECIDED[under[0]]}> does not hold for the site "
-            yield Change(line.start, line.start, "", f"{what}that is added")
+        found = [word for word in line.words if proxying.is_health_check(word)]
+        if line.name not in proxying.WORKERS or not found:
+            continue
+        said = " ".join(word.text for word in found)
+        for word in found:
+            what = f"{said} of {line.text.split()[0]} {line.first} {OTHERS_ASKED}" if word is found[0] else ""
+            yield Change(word.start - 1, word.end, "", what)
 
 
 def _first_logs(text: str, lines: Sequence[Line], changes: Sequence[Change]) -> str:
@@ -198,8 +223,11 @@ def _first_logs(text: str, lines: Sequence[Line], changes: Sequence[Change]) -> 
     logs = (line for line in lines if line.name in ("customlog", "transferlog") and line.site)
     logging = [line.site for line in logs if line.first != NO_LOG]
     of = {"customlog", "transferlog", "logformat"}
-    kept = (line for line in lines if logging and line.site == logging[0] and line.name in of)
-    return "".join(f"    {_changed_text(line, text, changes)}\n" for line in kept)
+
+    def is_log(line: Line) -> bool:
+        return bool(logging) and line.site == logging[0] and line.name in of
+
+    return conditions.copied(lines, is_log, lambda line: _changed_text(line, text, changes))
 
 
 def _changed_text(line: Line, text: str, changes: Sequence[Change]) -> str:

@@ -8,19 +8,24 @@ from trimtab_trials.configuration import Configuration, Value
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.behind import Upstream, upstream_at, with_others
 from trimtab_tuner.targets.editing import Edit
-from trimtab_tuner.targets.servers.apache import syntax
+from trimtab_tuner.targets.servers.apache import conditions, syntax
 from trimtab_tuner.targets.servers.apache.knobs import DISABLE_REUSE, PROXY_KNOBS, WORKER_KNOBS
 from trimtab_tuner.targets.servers.apache.syntax import Line, Word
 
 UNSET = ("auto", "none")
 _UPSTREAM = re.compile(r"https?://", re.IGNORECASE)
-_WORKERS = {"proxypass", "proxypassmatch", "balancermember", "proxyset"}
+WORKERS = {"proxypass", "proxypassmatch", "balancermember", "proxyset"}
 _OTHERS = {knob.name.lower(): knob for knob in PROXY_KNOBS if knob not in WORKER_KNOBS}
 _BEHIND = re.compile(r"(unix:[^|\s]+\||(https?|wss?|h2c?|ajp|fcgi|scgi|uwsgi)://)", re.IGNORECASE)
 _BALANCER = re.compile(r"balancer://", re.IGNORECASE)
 _FLAG = re.compile(r"([+-]?)([A-Z])")
-# What decides which requests go on, and to where.
-_WHICH = {"proxypass", "proxypassmatch", "proxypassreverse", "proxyset", "proxyremote", "proxyblock"}
+# What decides which requests go on, from where and to where, and what of the answers is written anew.
+_WHICH = re.compile(
+    r"proxypass(match|reverse)?|proxyset|proxyremote(match)?|proxyblock|proxysourceaddress|"
+    r"proxy(express|hc|html)\w*"
+)
+# Parameters of a member of a balancer, and whether it is asked at all.
+_OF_MEMBERS = {"lbset", "loadfactor", "redirect", "route", "status"}
 
 
 def parse(text: str) -> Configuration:
@@ -72,22 +77,30 @@ def said_anywhere(text: str) -> set[str]:
     return {line.name for line in syntax.walk(text)} & _OTHERS.keys()
 
 
-def how_handed_on(lines: Collection[Line]) -> str:
+def how_handed_on(lines: Sequence[Line]) -> str:
     """How the first site that hands requests on does so; "" where none does."""
     sites = [line.site for line in lines if line.name == "proxypass" and line.site]
-    kept = (line for line in lines if sites and line.site == sites[0] and line.is_directive and line.of_site)
-    return "".join(
-        f"    {line.text}\n" for line in kept if line.name.startswith("proxy") and line.name not in _WHICH
-    )
+
+    def is_how(line: Line) -> bool:
+        of_site = bool(sites) and line.site == sites[0] and conditions.of_whole_site(line)
+        return of_site and line.name.startswith("proxy") and _WHICH.fullmatch(line.name) is None
+
+    return conditions.copied(lines, is_how, lambda line: line.text)
+
+
+def is_health_check(word: Word) -> bool:
+    """Whether it is a parameter of mod_proxy_hcheck's."""
+    return re.match(r"hc(method|template|interval|uri|passes|fails|expr)=", word.text, re.IGNORECASE) is not None
 
 
 def other_parameters(lines: Collection[Line]) -> str:
     """The parameters of the first upstream that are no knobs, as they stand there; "" without one."""
-    tuned = {knob.name for knob in WORKER_KNOBS} | {"enablereuse"}
+    others = {knob.name for knob in WORKER_KNOBS} | {"enablereuse"} | _OF_MEMBERS
     for line in lines:
-        if line.name in _WORKERS and any(_UPSTREAM.match(word.text) for word in line.words):
-            said = [word.text for word in line.words if "=" in word.text and "://" not in word.text]
-            return "".join(f" {word}" for word in said if word.partition("=")[0].lower() not in tuned)
+        if line.name in WORKERS and any(_UPSTREAM.match(word.text) for word in line.words):
+            given = (word for word in line.words if "=" in word.text and "://" not in word.text)
+            said = [word.text for word in given if not is_health_check(word)]
+            return "".join(f" {word}" for word in said if word.partition("=")[0].lower() not in others)
     return ""
 
 
@@ -102,7 +115,7 @@ def _behind(text: str) -> Iterator[tuple[Hashable, Upstream]]:
     for line in syntax.walk(text):
         if line.name == "proxy":
             section = line.first if line.opens else ""
-        if line.name not in (*_WORKERS, "sethandler") or not line.is_directive:
+        if line.name not in (*WORKERS, "sethandler") or not line.is_directive:
             continue
         for word in line.words:
             begin = _BEHIND.search(word.text)
@@ -133,7 +146,7 @@ def _upstreams(text: str) -> list[Line]:
     return [
         line
         for line in syntax.walk(text)
-        if line.name in _WORKERS
+        if line.name in WORKERS
         and (line.name == "proxyset" or any(_UPSTREAM.match(word.text) for word in line.words))
     ]
 

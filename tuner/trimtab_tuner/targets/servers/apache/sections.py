@@ -9,12 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from trimtab_tuner.targets.servers.apache import syntax
-from trimtab_tuner.targets.servers.apache.syntax import MACRO, Line
+from trimtab_tuner.targets.servers.apache.syntax import CONDITIONS, MACRO, Line
 
-# What stands in one that does not apply is only skipped over. One that does apply may end with the file, and
-# all that is open in it.
-CONDITIONS = {"ifdefine", "ifdirective", "iffile", "ifmodule", "ifsection", "ifversion"}
-# Sections of other modules may hold code, as <Perl> does.
+# What stands in a condition that does not apply is only skipped over. One that does apply may end with the
+# file, and all that is open in it. Sections of other modules may hold code, as <Perl> does.
 _KNOWN = CONDITIONS | {
     "authnprovideralias", "authzprovideralias", "directory", "directorymatch", "else", "elseif", "files",
     "filesmatch", "if", "limit", "limitexcept", "location", "locationmatch", "proxy", "proxymatch",

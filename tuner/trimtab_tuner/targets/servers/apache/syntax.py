@@ -10,6 +10,8 @@ from dataclasses import dataclass
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"|(?:\\\n|[^\s"])+|"', re.DOTALL)
 _SECTION = re.compile(r"<\s*(/?)\s*(\w+)\s*([^>]*)>")
 SITE = "virtualhost"
+CONDITIONS = {"ifdefine", "ifdirective", "iffile", "ifmodule", "ifsection", "ifversion"}
+"""Sections of which Apache decides, as it reads the file, whether what stands in them applies."""
 MACRO = "macro"
 
 

@@ -10,6 +10,7 @@ from trimtab_tuner.targets.told import Told, line_of, lines_of
 
 UNSET_SERVER_LIMIT = 16
 _PERL = re.compile(r"perl\w*")
+_LIMITS = {"dospagecount", "dossitecount", "maxconnperip", "qs_srvmaxconnperip"}
 _MAIN_ONLY = {"listen", "serverroot", "loadmodule", "pidfile", "user", "include", "includeoptional"} | {
     *BY_NAME
 }
@@ -45,6 +46,15 @@ def told(text: str) -> Iterator[Told]:
         elif line in modules[:1]:
             loaded = ", ".join(each.words[0].text for each in modules)
             yield Told("runs", number, f"LoadModule {loaded}: the measured server loads the same")
+        elif line.name.startswith("lua"):
+            yield Told("runs", number, f"{said}: the measured server runs this Lua too")
+        elif line.name in _LIMITS and not line.site:
+            yield Told(
+                "runs",
+                number,
+                f"{said}: it limits the workload too, whose clients have few addresses; a trial in which it "
+                "answers with errors is stopped",
+            )
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
     yield from _corrected(text, mpm.in_force(lines))

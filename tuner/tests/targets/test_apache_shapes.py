@@ -1,0 +1,99 @@
+"""What people's apache2.conf have beside plain virtual hosts: kept, or left out with a sentence."""
+
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.editing import own_proxying, own_values
+from trimtab_tuner.targets.private import named_in
+
+from .instance import instance_in
+
+APACHE = TARGETS["apache"]
+CONTEXT = instance_in("/run/x", upstream="127.0.0.1:9")
+HEAD = "LoadModule mpm_event_module modules/mod_mpm_event.so\nListen 80\n"
+
+
+def measured(text):
+    """What is named of the file that is measured, and the file without that."""
+    own = {**own_values(APACHE, text, 1), **own_proxying(APACHE, text)}
+    private = APACHE.private(text, own, (), CONTEXT)
+    return named_in(private), private.partition("# Nothing else differs.\n")[2]
+
+
+def test_addresses_and_values_that_are_variables_are_what_those_say():
+    """A virtual host of a port is at the address that listens there."""
+    text = (
+        "Define WEB 8080\nDefine MOST 50\nLoadModule mpm_event_module m.so\nListen ${WEB}\n"
+        "MaxRequestWorkers ${MOST}\n<VirtualHost *:${WEB}>\nServerName a\n</VirtualHost>\n"
+    )
+    assert APACHE.parse(text)["MaxRequestWorkers"] == 50
+    named, private = measured(text)
+    assert "Listen ${WEB} at 127.77.0.1:18999" in named
+    assert "<VirtualHost *:${WEB}> at 127.77.0.1:18999" in named
+    assert "Listen 127.77.0.1:18999\n" in private
+    tuned = {**own_values(APACHE, text, 1), "MaxRequestWorkers": 100}
+    changed = APACHE.changed(text, tuned, ["MaxRequestWorkers"], CONTEXT)
+    assert changed.startswith(text.replace("MaxRequestWorkers ${MOST}", "MaxRequestWorkers 100"))
+
+
+def test_upstreams_of_production_are_not_asked_whether_they_are_well():
+    """Nor is ours: the measured site has only what else the member of the balancer says."""
+    text = (
+        f"{HEAD}<Proxy balancer://app>\n"
+        "  BalancerMember http://10.0.0.1 hcmethod=GET hcuri=/up hcinterval=5 route=a retry=7 status=+D\n"
+        "</Proxy>\n<VirtualHost *:80>\nProxyPass / balancer://app/\n</VirtualHost>\n"
+    )
+    named, private = measured(text)
+    assert "hc" not in "".join(line for line in private.splitlines() if "ProxyPass" in line or "Member" in line)
+    assert "BalancerMember http://10.0.0.1 route=a retry=7 status=+D\n" in private
+    asked = "hcmethod=GET hcuri=/up hcinterval=5 of BalancerMember http://10.0.0.1 is left out: it would have"
+    assert sum(asked in each for each in named) == 1
+    (own,) = [line for line in private.splitlines() if "127.0.0.1:9" in line]
+    assert own.endswith(" retry=7")
+
+
+def test_what_only_production_s_network_has_is_left_out():
+    """Addresses of its own, and a header that its balancer sends."""
+    text = (
+        f"{HEAD}RemoteIPProxyProtocol On\nProxySourceAddress 10.0.0.5\n<VirtualHost *:80>\n"
+        "ProxyPass / http://a/\nProxySourceAddress 10.0.0.6\nProxyPreserveHost On\n"
+        "RemoteIPProxyProtocol On\n</VirtualHost>\n"
+    )
+    named, private = measured(text)
+    assert "ProxySourceAddress" not in private
+    assert private.count("RemoteIPProxyProtocol On") == 1  # of that site alone
+    assert private.count("ProxyPreserveHost On") == 2
+    assert "RemoteIPProxyProtocol On is left out: the load comes without that header" in named
+    assert sum("is left out: nothing is asked from an address of production" in each for each in named) == 2
+
+
+def test_content_of_answers_is_not_written_anew_for_the_workload():
+    """Its lengths are checked; which requests go on is its own, too."""
+    text = (
+        f"{HEAD}<VirtualHost *:80>\nProxyPass / http://a/\nProxyHTMLEnable On\nProxyExpressEnable on\n"
+        "ProxyTimeout 7\n</VirtualHost>\n"
+    )
+    _, private = measured(text)
+    assert private.count("ProxyHTMLEnable On") == private.count("ProxyExpressEnable on") == 1
+    assert private.count("ProxyTimeout 7") == 2
+
+
+def test_certificates_are_asked_of_nobody():
+    """Neither by a directive nor by a section."""
+    named, private = measured(f"{HEAD}MDomain a\n<MDomainSet b>\n  MDRenewMode always\n</MDomainSet>\n")
+    assert "MD" not in private
+    assert "<MDomainSet b> is left out: it would have others asked" in named
+
+
+def test_files_of_modules_are_the_instances_own():
+    """Two servers would write the same."""
+    _, private = measured(f"{HEAD}JkShmFile /var/jk.shm\nSecAuditLogStorageDir /var/audit\nSecTmpDir /tmp\n")
+    assert "/var" not in private
+    assert 'SecTmpDir "/run/x"' in private
+
+
+def test_lua_and_limits_on_clients_are_told():
+    """The measured server has both too."""
+    text = f"{HEAD}DOSPageCount 5\nLuaHookAuthChecker /a.lua b\n<VirtualHost *:80>\nDOSPageCount 9\n</VirtualHost>\n"
+    told = {each.line: each.text for each in APACHE.told(text) if each.kind == "runs"}
+    assert told[3].startswith("DOSPageCount 5: it limits the workload too")
+    assert told[4] == "LuaHookAuthChecker /a.lua b: the measured server runs this Lua too"
+    assert max(told) == 4
