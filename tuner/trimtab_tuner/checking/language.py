@@ -29,6 +29,8 @@ _WORDS_FOR_0 = {
     "receivebuffersize", "sendbuffersize", "serverlimit", "startservers", "threadlimit",
     "threadsperchild", "threadstacksize", "timeout",
 }  # fmt: skip
+# By later versions of nginx, or of its JavaScript, in more places than crossplane knows.
+_TAKEN_IN_STREAM = {"server_name", "set"}
 _WORD = re.compile(r"(?!inf|nan)[a-z]", re.IGNORECASE)  # those two are numbers to C
 
 
@@ -52,6 +54,9 @@ def misplaced(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
     if file.target.name != "nginx":
         return
     for statement in file.statements:
+        in_stream = bool(statement.around) and statement.around[0].name == "stream"
+        if statement.name.startswith("js_") or (in_stream and statement.name in _TAKEN_IN_STREAM):
+            continue
         try:
             analyze(
                 fname="",

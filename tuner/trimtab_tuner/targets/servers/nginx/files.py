@@ -1,7 +1,7 @@
 """Files that an nginx.conf names: where a path begins that does not begin at the root, and what is read.
 
-nginx looks for certificates and lists of users beside its file, for document roots and modules under the
-prefix that it was built with (ngx_conf_full_name() in src/core/ngx_conf_file.c).
+nginx looks for certificates and lists of users beside its file, for document roots, modules and files of Lua
+under the prefix that it was built with (ngx_conf_full_name() in src/core/ngx_conf_file.c).
 """
 
 import posixpath
@@ -19,24 +19,35 @@ _BESIDE_THE_FILE = re.compile(
     r"((proxy|grpc|uwsgi)_)?ssl_(certificate|certificate_key|client_certificate|trusted_certificate|crl|"
     r"dhparam|password_file|session_ticket_key|stapling_file)|auth_basic_user_file"
 )
-_UNDER_THE_PREFIX = {"alias", "load_module", "root"}
+_UNDER_THE_PREFIX = re.compile(r"alias|load_module|root|\w+_by_lua_file")
+_OF_LUA = {"lua_package_cpath", "lua_package_path"}
+_PREFIX = re.compile(r"\$(prefix\b|\{prefix\})")
 _NO_FILE = ("/", "$", "data:", "engine:", "store:")  # what such an argument may begin with besides a name
 
 
 def rooted(text: str, directory: str, _environment: Mapping[str, str] = NOTHING) -> str:
     """The file with the paths made absolute that begin at its directory or at nginx's prefix."""
     edits: list[Edit] = []
+    prefix = posixpath.dirname(directory) if posixpath.basename(directory) == "conf" else DEBIAN
     for directive, _ in syntax.walk(syntax.parse(text)):
-        if not directive.arguments or directive.arguments[0].startswith(_NO_FILE):
+        if directive.name in _OF_LUA:
+            edits += [
+                (directive.start + place.start(), directive.start + place.end(), prefix)
+                for place in _PREFIX.finditer(text[directive.start : directive.end])
+            ]
             continue
-        if directive.name in _UNDER_THE_PREFIX:
-            begin = posixpath.dirname(directory) if posixpath.basename(directory) == "conf" else DEBIAN
+        number = int(directive.name == "set_by_lua_file")  # where the result goes comes first
+        named = directive.arguments[number : number + 1]
+        if not named or named[0].startswith(_NO_FILE):
+            continue
+        if _UNDER_THE_PREFIX.fullmatch(directive.name) and directive.block is None:
+            begin = prefix
         elif _read_from(directive):
             begin = directory
         else:
             continue
-        path = posixpath.join(begin, directive.arguments[0])
-        edits.append((*directive.spans[1], path if "$" in path else rendering.quoted(path)))
+        path = posixpath.join(begin, named[0])
+        edits.append((*directive.spans[1 + number], path if "$" in path else rendering.quoted(path)))
     return apply(text, edits)
 
 

@@ -13,18 +13,29 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import apply
-from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import (
+    ITS_OWN,
+    NO_ADDRESS,
+    NO_LOG,
+    NO_USER,
+    OTHERS_ASKED,
+    OWN_LOG,
+    Change,
+    Places,
+    with_changes,
+)
 from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, standing_in, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.rendering import HandedOn
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
-OF_EACH = {"daemon", "lock_file", "master_process", "pid"} | {
+OF_EACH = {"daemon", "lock_file", "master_process", "pid", "working_directory"} | {
     f"{kind}_temp_path" for kind in rendering.TEMPORARY
 }
 """What every nginx on a machine has for itself, at whatever level it stands."""
 CACHES = {f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")}
 
+_FROM = {f"{kind}_bind" for kind in ("fastcgi", "grpc", "memcached", "proxy", "scgi", "uwsgi")}
 # What decides whether and with what a site answers; the site of the workload has its own. Limits count by
 # the client's address: the load generator's are few.
 _OF_ONE_SITE = {
@@ -172,7 +183,9 @@ def _changes(tree: list[Directive], text: str, places: Places) -> Iterator[Chang
         elif kind := _kind_of_file(directive):
             start, end = directive.spans[1]
             path = places.file(directive.arguments[0], *kind)
-            yield Change(start, end, rendering.quoted(path), f"{said} to {path}")
+            variables = _variables(directive.arguments[0])
+            own = f'"{path}-{variables}"' if variables else rendering.quoted(path)
+            yield Change(start, end, own, f"{said} to {own.strip(chr(34))}")
         elif directive.name == "listen" and directive.arguments:
             yield from _listen(directive, said, places)
         else:
@@ -189,6 +202,10 @@ def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
         return NO_USER
     if directive.name == "error_log" and not above:
         return OWN_LOG
+    if directive.name in _FROM:
+        return NO_ADDRESS
+    if directive.name == "passenger_pre_start":
+        return OTHERS_ASKED
     return ""
 
 
@@ -199,6 +216,14 @@ def _kind_of_file(directive: Directive) -> tuple[str, ...]:
     if directive.name in ("access_log", "error_log") and directive.arguments:
         return () if directive.arguments[0] in ("off", "stderr", NO_LOG) else (directive.name, ".log")
     return ()
+
+
+def _variables(path: str) -> str:
+    """What of the name of a log changes from request to request, without slashes: such a log is opened for
+    each request, in production as here. Empty where nothing does.
+    """
+    found = "" if path.startswith("syslog:") else path[len(path.partition("$")[0]) :].replace("/", "_")
+    return "" if set(found) & {'"', "\\"} else found
 
 
 def _without_being_told(directive: Directive, above: Sequence[Directive], places: Places) -> tuple[str, str]:

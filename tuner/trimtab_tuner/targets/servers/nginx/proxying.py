@@ -15,7 +15,7 @@ from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 BUFFERS = ("proxy_buffers", "proxy_buffer_size")
 _SAME_CONNECTION = 'proxy_set_header Connection "";'
-_ELSEWHERE = ("proxy_cache", "proxy_ssl", "proxy_store")
+_ELSEWHERE = ("proxy_bind", "proxy_cache", "proxy_ssl", "proxy_store", "proxy_temp_path")
 _PASSES = ("proxy_pass", "proxy_method", "proxy_set_body")
 
 
@@ -51,7 +51,9 @@ def how_handed_on(location: Directive, text: str, exceptions: Collection[Directi
 
 
 def _is_how(name: str) -> bool:
-    """Whether a directive says how requests are handed on; not which, nor from where else answers come."""
+    """Whether a directive says how requests are handed on; not which, nor from where else answers come, nor
+    what each nginx has for itself.
+    """
     return name.startswith("proxy_") and name not in _PASSES and not name.startswith(_ELSEWHERE)
 
 

@@ -9,6 +9,7 @@ from trimtab_tuner.targets.servers.nginx.syntax import Directive
 from trimtab_tuner.targets.told import Told
 
 _STARTED = re.compile(r"(init|init_worker|exit_worker)_by_lua(_block|_file)?|js_import|lua_package_path")
+_PROGRAMS = {"exec_static", "passenger_root"}
 _LIMITS = {"limit_conn", "limit_req"}
 _OF_A_FRAGMENT = {"location", "map", "server", "upstream", "if", "types", "geo"}
 
@@ -27,6 +28,15 @@ def told(text: str) -> Iterator[Told]:
                 f"{said}: Perl would run in the measured server too, and what it opens or writes cannot be "
                 "seen before; expected the file without it",
             )
+        elif directive.name == "listen" and directive.arguments and "$" in directive.arguments[0]:
+            yield Told(
+                "refused",
+                directive.line,
+                f"{said}: nginx has no variables in an address, so this is a template that a program fills "
+                "in; expected the file that it makes",
+            )
+        elif directive.name in _PROGRAMS:
+            yield Told("runs", directive.line, f"{said}: the measured server starts its programs too")
         elif directive.name == "load_module" and not above:
             yield Told("runs", directive.line, f"{said}: the measured server loads it too")
         elif directive.name == "env" and not above and directive.arguments:

@@ -1,0 +1,95 @@
+"""What people's nginx.conf have beside a plain site: it is kept, left out with a sentence, or refused."""
+
+from trimtab_tuner.checking import check
+from trimtab_tuner.checking.machine import Descriptors, Machine
+from trimtab_tuner.checking.statements import read
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.editing import own_proxying, own_values
+from trimtab_tuner.targets.private import named_in
+
+from .instance import instance_in
+
+NGINX = TARGETS["nginx"]
+CONTEXT = instance_in("/run/x")
+
+
+def measured(text, context=CONTEXT):
+    """What is named of the file that is measured, and the file without that."""
+    own = {**own_values(NGINX, text, 1), **own_proxying(NGINX, text)}
+    private = NGINX.private(text, own, (), context)
+    return named_in(private), private.partition("# Nothing else differs.\n")[2]
+
+
+def told(text, kind):
+    """What the user is told of that kind, by line."""
+    return {each.line: each.text for each in NGINX.told(text) if each.kind == kind}
+
+
+def test_nothing_is_asked_from_an_address_of_production():
+    """It may not be had by others than root, and no reply would come back to it."""
+    text = """events {}
+http {
+    proxy_bind 10.0.0.5;
+    server { listen 80; location / { proxy_pass http://app; proxy_bind $remote_addr transparent;
+        proxy_temp_path /var/t; proxy_buffering off; } }
+}
+stream { server { listen 53; proxy_bind 10.0.0.5; proxy_pass a:53; } }
+"""
+    named, private = measured(text, instance_in("/run/x", upstream="127.0.0.1:9"))
+    assert "_bind" not in private
+    assert "/var/t" not in private
+    assert sum("is left out: nothing is asked from an address of production" in each for each in named) == 3
+    assert private.count("proxy_buffering off;") == 2  # the workload goes on as that location does
+
+
+def test_a_log_whose_name_has_variables_is_opened_for_each_request_as_in_production():
+    """One without would cost less."""
+    named, private = measured(
+        "events {}\nhttp { access_log /var/log/$host/${scheme}.log; server { listen 80; } }\n"
+    )
+    own = '"/run/x/access_log-1.log-$host_${scheme}.log"'
+    assert f"access_log {own};" in private
+    assert any(own.strip('"') in each for each in named)
+
+
+def test_the_instance_works_in_a_directory_of_its_own():
+    """A worker that may not enter production's would end at once."""
+    named, private = measured("working_directory /root/cores;\nevents {}\nhttp { server { listen 80; } }\n")
+    assert "working_directory" not in private
+    assert "working_directory /root/cores; is the instance's own" in named
+
+
+def test_an_address_with_a_variable_is_refused_as_of_a_template():
+    """nginx would refuse it, and an address of ours in its place would not."""
+    text = "events {}\nhttp {\n    server {\n        listen ${PORT} default_server;\n    }\n}\n"
+    assert "template" in told(text, "refused")[4]
+
+
+def test_programs_that_a_module_starts_are_told():
+    """They run beside production's."""
+    text = "passenger_root /p;\nevents {}\nrtmp { server { application a {\nexec_static b; } } }\nhttp {}\n"
+    assert list(told(text, "runs")) == [1, 4]
+
+
+def test_paths_of_lua_count_from_the_prefix():
+    """Of files and of packages; what is absolute, or made of variables, stays."""
+    text = (
+        'http { lua_package_path "$prefix/lua/?.lua;/l/?.lua;;"; init_by_lua_file lua/a.lua;\n'
+        "server { set_by_lua_file $b lua/b.lua c; access_by_lua_file /c.lua; content_by_lua_file $d; } }\n"
+    )
+    prefix = "/usr/share/nginx"
+    assert NGINX.rooted(text, "/etc/nginx") == (
+        f'http {{ lua_package_path "{prefix}/lua/?.lua;/l/?.lua;;"; init_by_lua_file "{prefix}/lua/a.lua";\n'
+        f'server {{ set_by_lua_file $b "{prefix}/lua/b.lua" c; access_by_lua_file /c.lua; '
+        "content_by_lua_file $d; } }\n"
+    )
+
+
+def test_directives_that_later_versions_take_in_more_places_are_no_mistakes():
+    """crossplane knows those of its time."""
+    text = """events {}
+http { js_path /a; server { listen 80; js_import b.js; js_set $c b.c; } }
+stream { server { listen 90; server_name a; set $b c; proxy_pass d:1; } }
+"""
+    machine = Machine(cpus=1, online=(0,), allowed=(0,), descriptors=Descriptors(9999, 9999, "nginx"))
+    assert [each.sentence for each in check(read(NGINX, text), machine) if "refuses" in each.sentence] == []
