@@ -400,6 +400,22 @@ def test_lighttpd_s_includes_are_found_by_settings_above_them(tmp_path):
     base = read_base(lighttpd, main)
     assert lighttpd.parse(base.expanded) == {"server.max-fds": 99, "server.max-worker": 4}
     assert not [each for each in lighttpd.told(base.sources.whole) if each.kind == "refused"]
-    main.write_text('server.document-root = "/srv"\ninclude env.HOME + "/a.conf"\n')
-    with pytest.raises(SpecError, match=r'lighttpd.conf:2: include env.HOME \+ "/a.conf": what its name is'):
+    main.write_text('server.document-root = "/srv"\ninclude env.OF_NOBODY + "/a.conf"\n')
+    unknown = r'lighttpd.conf:2: include env.OF_NOBODY \+ "/a.conf": what its name is'
+    with pytest.raises(SpecError, match=unknown):
         check(RunSpec(target="lighttpd", base=str(main)))
+
+
+def test_lighttpd_s_includes_are_found_by_the_environment_and_what_is_added_to_a_setting(
+    tmp_path, monkeypatch
+):
+    """That of whoever starts Trimtab, which the measured server has too."""
+    monkeypatch.setenv("OF_SOMEBODY", str(tmp_path))
+    (tmp_path / "a-b.conf").write_text("server.max-worker = 4\n")
+    main = tmp_path / "lighttpd.conf"
+    main.write_text(
+        'var.name = env.OF_SOMEBODY + "/a"\nvar.name += "-b"\nserver.document-root = "/srv"\n'
+        'include var.name + ".conf"\n'
+    )
+    base = read_base(TARGETS["lighttpd"], main)
+    assert [path for path, _ in base.sources.files[1:]] == [str(tmp_path / "a-b.conf")]

@@ -223,9 +223,12 @@ def anywhere(target: Target, marked: str, file: Path) -> str:
 
 
 def _environment(target: Target, file: Path) -> Mapping[str, str]:
-    """The variables that the server is started with, as a file beside its own says them; none without one."""
+    """The variables that the server is started with: as a file beside its own says them, or, by names that
+    its language has for them, those of whoever asks.
+    """
     if target.environment_file is None:
-        return {}
+        own = target.environment_prefix
+        return {} if own is None else {f"{own}{name}": value for name, value in os.environ.items()}
     try:
         text = (file.parent / target.environment_file).read_text(errors="replace")
     except OSError:

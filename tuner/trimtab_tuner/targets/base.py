@@ -217,7 +217,8 @@ class Target(Protocol):
     `only_utf8` it refuses its file for a byte that is not UTF-8, and takes a byte-order mark; others take any
     byte in comments, and no mark. `drop_in` is where the file that is handed back goes beside those that are
     there, None where it is whole. `environment_file` is the name of a file beside its own that sets the
-    variables it is started with, None without one.
+    variables it is started with, None without one; `environment_prefix` is what goes before the name of such
+    a variable where its language can name all of them, None where it cannot.
     With `serves_php` it hands requests for PHP to a pool. `tls_knobs` are those of its space where the
     workload is one of TLS, `proxy_knobs` where requests are handed on over HTTP (`proxy_free` those that are
     tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
@@ -243,6 +244,7 @@ class Target(Protocol):
     unit: str
     drop_in: str | None
     environment_file: str | None
+    environment_prefix: str | None
     serves_php: bool
     worker_title: str
 

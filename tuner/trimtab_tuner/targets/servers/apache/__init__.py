@@ -70,6 +70,7 @@ class ApacheTarget:
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
     environment_file: str | None = variables.ENVIRONMENT_FILE
+    environment_prefix: str | None = None
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS

@@ -65,6 +65,7 @@ class CoreTarget:
     status_path = None
     drop_in: str | None = None
     environment_file: str | None = None
+    environment_prefix: str | None = None
     serves_php = False
     worker_title = ""
     tls_knobs: Sequence[Knob] = ()

@@ -182,6 +182,7 @@ class H2oTarget:
     status_path = "/json?show=main"
     drop_in: str | None = None
     environment_file: str | None = None
+    environment_prefix: str | None = None
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS

@@ -9,7 +9,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.access_logs import no_logs
-from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, nothing_refused
+from trimtab_tuner.targets.base import Demands, no_environment, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling, upstreams
@@ -39,6 +39,7 @@ class LighttpdTarget:
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
     environment_file: str | None = None
+    environment_prefix: str | None = "env."
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
@@ -87,7 +88,7 @@ class LighttpdTarget:
     defined = staticmethod(editing.defined)
     environment = staticmethod(no_environment)
     told = staticmethod(telling.told)
-    rooted = staticmethod(as_it_stands)
+    rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)
     upstreams = staticmethod(upstreams.upstreams)
     upstream_log = None

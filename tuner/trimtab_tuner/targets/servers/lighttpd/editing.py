@@ -93,7 +93,9 @@ def _define(statement: syntax.Statement, said: dict[str, str]) -> None:
     setting = statement.setting
     if statement.depth or setting is None:
         return
-    value = None if setting[1] == "+=" else _evaluated(setting[2].strip(), said)
+    value = _evaluated(setting[2].strip(), said)
+    if setting[1] == "+=":
+        value = None if value is None or setting[0] not in said else said[setting[0]] + value
     if value is None:
         said.pop(setting[0], None)
     else:
@@ -126,6 +128,22 @@ def reads(text: str) -> Sequence[Assignment]:
         and value.count('"') == 2
         and value.endswith('"')
     ]
+
+
+def rooted(text: str, _directory: str, environment: Mapping[str, str] = NOTHING) -> str:
+    """The file with the names of certificates, keys and lists of users as whole strings, which may be made of
+    others.
+    """
+    said = dict(environment)
+    edits: list[Edit] = []
+    for statement in syntax.walk(text):
+        start, end = statement.value_place
+        if _READ.fullmatch(statement.name) and not text[start:end].startswith('"/'):
+            path = _evaluated(text[start:end].strip(), said)
+            if path is not None and path.startswith("/"):
+                edits.append((start, end, syntax.quoted(path)))
+        _define(statement, said)
+    return apply(text, edits)
 
 
 def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:

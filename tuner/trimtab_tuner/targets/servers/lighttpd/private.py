@@ -25,10 +25,12 @@ _OF_EACH = {
 }  # fmt: skip
 """What every lighttpd on a machine has for itself, at whatever level it stands."""
 _ANSWERS = {
+    "ajp13.server": "()",
     "alias.url": "()",
     "auth.require": "()",
     "cgi.assign": "()",
     "evhost.path-pattern": '""',
+    "extforward.hap-PROXY": '"disable"',
     "fastcgi.server": "()",
     "proxy.server": "()",
     "scgi.server": "()",
@@ -36,6 +38,8 @@ _ANSWERS = {
     "server.error-handler-404": '""',
     "setenv.add-environment": "()",
     "simple-vhost.server-root": '""',
+    "sockproxy.server": "()",
+    "url.access-allow": "()",
     "url.access-deny": "()",
     "url.redirect": "()",
     "url.rewrite": "()",
@@ -44,6 +48,7 @@ _ANSWERS = {
     "url.rewrite-repeat": "()",
     "url.rewrite-repeat-if-not-file": "()",
     "webdav.activate": '"disable"',
+    "wstunnel.server": "()",
 }
 """What decides whether and with what a request is answered, and what sets it back."""
 _PROGRAMS = {"fastcgi.server", "scgi.server"}
@@ -92,7 +97,7 @@ def _changes(said: Sequence[Statement], places: Places) -> Iterator[Change]:
 def _socket(statement: Statement, condition: tuple[str, str, str], places: Places) -> Iterator[Change]:
     """The address of a condition that opens one."""
     variable, operator, address = condition
-    if variable != "SERVER.socket" or operator != "==" or address.startswith("unix:"):
+    if variable != "SERVER.socket" or operator != "==":
         return
     host, _, port = address.rpartition(":")
     place = places.address(f"{host or '0.0.0.0'}:{port}")  # noqa: S104 - compared, never bound

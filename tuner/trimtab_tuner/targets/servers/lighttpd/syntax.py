@@ -56,8 +56,11 @@ class Statement:
 
 
 def walk(text: str) -> Iterator[Statement]:
-    """Everything that the file says, in conditions too, in its order; comments are nothing."""
+    """Everything that the file says, in conditions too, in its order; comments are nothing. What stands in
+    `global { }` is outside of conditions.
+    """
     depth, brackets, start = 0, 0, None
+    around: list[int] = []  # the depths outside of the blocks
 
     def ended(first: int | None, end: int, *, is_head: bool = False) -> Iterator[Statement]:
         if first is not None and text[first:end].strip():
@@ -68,8 +71,12 @@ def walk(text: str) -> Iterator[Statement]:
         part, place = piece[0], piece.start()
         if brackets == 0 and part in ("{", "}", "\n"):
             yield from ended(start, place, is_head=part == "{")
+            if part == "{":
+                around.append(depth)
+                depth = 0 if start is not None and text[start:place].strip() == "global" else depth + 1
+            elif part == "}":
+                depth = around.pop() if around else 0
             start = None
-            depth = max(0, depth + {"{": 1, "}": -1}.get(part, 0))
         elif part.startswith("#"):
             if brackets == 0:
                 yield from ended(start, place)

@@ -11,6 +11,8 @@ from trimtab_tuner.targets.told import LineAt, Told, line_of, lines_of
 _KNOBS = {knob.name for knob in KNOBS}
 _SHELL = "include_shell"
 _INCLUDED = re.compile(r"include\s")
+_OF_ENVIRONMENT = re.compile(r"\benv\.(\w+)")
+_STRING = re.compile(syntax.STRING)
 
 
 def told(text: str) -> Iterator[Told]:
@@ -35,6 +37,16 @@ def told(text: str) -> Iterator[Told]:
                 number,
                 f"{line}: what its name is made of is not known before lighttpd reads it; expected strings, "
                 "and settings that are made above it, outside of conditions",
+            )
+        elif used := _OF_ENVIRONMENT.findall(_STRING.sub("", statement.text)):
+            what = ", ".join(f"env.{name}" for name in dict.fromkeys(used))
+            yield Told("runs", number, f"{what}: its value is that of whoever starts Trimtab")
+        elif statement.name == "evasive.max-conns-per-ip" and statement.depth == 0:
+            yield Told(
+                "runs",
+                number,
+                f"{line}: it limits the workload too, whose clients have few addresses; a trial in which it "
+                "answers with errors is stopped",
             )
         elif statement.name.startswith("magnet."):
             yield Told("runs", number, f"{line}: the measured server runs this Lua too")

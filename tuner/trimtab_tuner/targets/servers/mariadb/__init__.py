@@ -104,6 +104,7 @@ class MariadbTarget:
     status_path = None
     drop_in: str | None = "/etc/mysql/mariadb.conf.d/90-trimtab.cnf"
     environment_file: str | None = None
+    environment_prefix: str | None = None
     serves_php = False
     worker_title = ""
     tls_knobs: tuple[Knob, ...] = ()

@@ -58,6 +58,7 @@ class NginxTarget:
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
     environment_file: str | None = None
+    environment_prefix: str | None = None
     serves_php = True
     worker_title = "nginx: worker process"  # not the manager and the loader of its caches
     tls_knobs = TLS_KNOBS
