@@ -33,7 +33,7 @@ from trimtab_agent.station.server.unresolved import Names, with_resolvable
 
 # What is no reason: the last line of each check, and the queue of errors that OpenSSL prints.
 _NOISE = re.compile(r"test failed$|syntax is ok$|^[0-9A-F]{8,}:error:")
-_PATH = re.compile(r"(?<![\w.])(?:/[\w.@+-]+){2,}")
+_PATH = re.compile(r"(?<![\w./])(?:/[\w.@+-]+|[\w.@+-]+(?=/))(?:/[\w.@+-]+)+")
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
 

@@ -30,8 +30,9 @@ def test_a_socket_of_production_is_not_opened(socket):
 def test_what_stands_in_global_holds_outside_of_conditions():
     """It is read, and changed where it stands: a setting may be made once."""
     text = (
-        f'{HEAD}$HTTP["host"] == "a" {{\n  server.max-keep-alive-idle = 1\n  global {{\n    server.max-worker = 3\n'
-        "  }\n  server.max-keep-alive-idle = 2\n}\nglobal { server.listen-backlog = 9 }\n"
+        f'{HEAD}$HTTP["host"] == "a" {{\n  server.max-keep-alive-idle = 1\n'
+        "  global {\n    server.max-worker = 3\n  }\n  server.max-keep-alive-idle = 2\n}\n"
+        "global { server.listen-backlog = 9 }\n"
     )
     own = own_values(LIGHTTPD, text, 1)
     assert (own["server.max-worker"], own["server.listen-backlog"]) == (3, 9)
@@ -63,7 +64,7 @@ def test_upstreams_with_lists_of_their_own_are_found():
     text = (
         f'{HEAD}fastcgi.server = ( ".php" => (( "host" => "10.0.0.1", "port" => 9000,\n'
         '  "x-sendfile-docroot" => ( "/srv" ), # "host" => "10.0.0.9" )\n'
-        '  "strip-request-uri" => "/" ),\n ( "socket" => "/run/p.sock", "bin-copy-environment" => ( "A" ) )) )\n'
+        '  "strip-request-uri" => "/" ),\n ( "socket" => "/run/p.sock", "bin-environment" => ( "A" ) )) )\n'
         'proxy.server = ( "" => (( "host" => "10.0.0.2" )) )\n'
     )
     found = LIGHTTPD.upstreams(text)

@@ -296,7 +296,10 @@ hosts:
         "# listen 0.0.0.0:80 at 127.77.0.1:18999",
         "listen: {host: 127.77.0.1, port: 18999}",
         "# access-log: /var/log/a to /run/x/access-1.log",
-        "    listen: {host: 127.77.0.2, port: 18999, ssl: {certificate-file: /c, key-file: '/k'}}",
+        (
+            "    listen: {host: 127.77.0.2, port: 18999, ssl: {ocsp-update-interval: 0, certificate-file: "
+            "/c, key-file: '/k'}}"
+        ),
         "      host: 127.77.0.3",
         '    access-log: {path: "/run/x/access-1.log", format: x}',
         '    paths: {/: {proxy.reverse.url: "http://10.0.0.1/"}}',
@@ -344,7 +347,7 @@ def test_h2o_has_no_host_twice_where_a_file_of_ours_is_driven():
     [
         ("hosts: !file sites.yaml", "line 1: !file: expected the text itself"),
         ("num-threads: 1", "hosts: expected one such line"),
-        ("listen: {port: /run/x.sock, type: unix}\nhosts:\n  a: 1", "listen: expected a port of TCP"),
+        ("listen: {host: 10.0.0.1}\nhosts:\n  a: 1", "line 1: listen: expected a port, and a type of tcp"),
         ("hosts: {a: 1}", "hosts: expected one such line"),
         ("a: [", "while parsing a flow"),
         ("- a", "expected commands"),

@@ -24,6 +24,7 @@ _WHICH = re.compile(
     r"proxypass(match|reverse)?|proxyset|proxyremote(match)?|proxyblock|proxysourceaddress|"
     r"proxy(express|hc|html)\w*"
 )
+_HEALTH_CHECK = re.compile(r"hc(method|template|interval|uri|passes|fails|expr)=", re.IGNORECASE)
 # Parameters of a member of a balancer, and whether it is asked at all.
 _OF_MEMBERS = {"lbset", "loadfactor", "redirect", "route", "status"}
 
@@ -90,7 +91,7 @@ def how_handed_on(lines: Sequence[Line]) -> str:
 
 def is_health_check(word: Word) -> bool:
     """Whether it is a parameter of mod_proxy_hcheck's."""
-    return re.match(r"hc(method|template|interval|uri|passes|fails|expr)=", word.text, re.IGNORECASE) is not None
+    return _HEALTH_CHECK.match(word.text) is not None
 
 
 def other_parameters(lines: Collection[Line]) -> str:

@@ -25,6 +25,7 @@ from trimtab_tuner.targets.base import (
     Excerpt,
     Include,
     RenderContext,
+    RenderError,
     as_it_stands,
     no_comment,
     no_environment,
@@ -268,8 +269,13 @@ class H2oTarget:
     def changed(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """Commands are replaced where they stand, or added at the end."""
+        """Commands are replaced where they stand, or added at the end. Raises RenderError for one whose value
+        others have too.
+        """
         values = {name: value for name, value in settings(configuration).items() if name in knobs}
+        for command in syntax.commands(text):
+            if values.get(command.name, command.value.value) != command.value.value:
+                _refuse_if_named_elsewhere(command, text)
         if RESUMPTION.name in values:
             text, values = _with_resumption(text, configuration, values)
         deeper = [
@@ -375,6 +381,15 @@ def settings(configuration: Configuration) -> dict[str, str]:
     return lines
 
 
+def _refuse_if_named_elsewhere(command: syntax.Command, text: str) -> None:
+    if syntax.named_elsewhere(command, text):
+        line = text.count("\n", 0, command.start) + 1
+        raise RenderError(
+            f"line {line}: {command.name} is &{command.value.anchor}, and other commands have the same value "
+            f"by *{command.value.anchor}; expected it written out at each"
+        )
+
+
 def _mode(configuration: Configuration) -> str:
     """How sessions are resumed; in quotes, since YAML would read the word off as false."""
     return syntax.quoted(str(configuration[RESUMPTION.name]))
@@ -393,12 +408,13 @@ def _with_resumption(
     rest = {name: value for name, value in values.items() if name != RESUMPTION.name}
     for key, value in told[0].value.value:
         if key.value == "mode":
-            place = (value.start_mark.index, value.end_mark.index, _mode(configuration))
+            place = (*syntax.place_of(value, text), _mode(configuration))
             return apply(text, [place]), rest
-    flow = told[0].value.flow_style
-    start = told[0].value.start_mark
-    behind = ", " if flow else "\n" + " " * start.column
-    place = start.index + flow
+    if not told[0].value.value:
+        return apply(text, [(*told[0].place, f"{{mode: {_mode(configuration)}}}")]), rest
+    first = told[0].value.value[0][0].start_mark
+    behind = ", " if told[0].value.flow_style else "\n" + " " * first.column
+    place = first.index
     return apply(text, [(place, place, f"mode: {_mode(configuration)}{behind}")]), rest
 
 

@@ -13,13 +13,25 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.behind import PROXIED
-from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
+from trimtab_tuner.targets.private import (
+    ITS_OWN,
+    NO_LOG,
+    NO_USER,
+    OTHERS_ASKED,
+    OWN_LOG,
+    Change,
+    Places,
+    with_changes,
+)
 from trimtab_tuner.targets.servers.h2o import syntax
 from trimtab_tuner.targets.servers.h2o.syntax import Command
 
 OF_EACH = ("error-log", "pid-file", "temp-buffer-path")
 """What every h2o on a machine has for itself."""
 _WHY = {"user": NO_USER, "error-log": OWN_LOG}
+_KINDS = ("tcp", "quic", "unix")
+_OCSP = "ocsp-update-interval"
+_NOT_ASKED = f"{_OCSP}: 0: those who have made the certificates are not asked about them"
 _READ = {"certificate-file", "client-ca-file", "dh-file", "key-file"}
 
 
@@ -35,10 +47,11 @@ def private(tuned: str, configuration: Configuration, knobs: Collection[str], co
             line = command.value.start_mark.line + 1
             raise RenderError(f"line {line}: !file: expected the text itself, which can be looked through")
         if command.name == "access-log" and _logged(command).value != NO_LOG:
-            changes.append(_log(command, places))
+            changes.append(_log(command, tuned, places))
         elif command.name == "listen" and command.above[:1] in ((), ("hosts",)):
-            changes += _listen(command, places)
+            changes += _listen(command, tuned, places)
     changes += _own_certificates(tuned, configuration, context)
+    changes += _without_asking(tuned)
     changes.append(_with_site(tuned, configuration, context, tuple(_log_of_sites(tuned, places))))
     whole = with_changes(tuned, list(dict.fromkeys(changes)), configuration, knobs)
     return whole.rstrip("\n") + "\n" + own_files(context.prefix, context.error_log)
@@ -60,6 +73,22 @@ def _own_certificates(text: str, configuration: Configuration, context: RenderCo
             path = files[named.name](context.tls_directory, kind)
             said = f"{named.name}: {named.value} from {path}"
             yield Change(named.start, named.end, syntax.quoted(path), said)
+
+
+def _without_asking(text: str) -> Iterator[Change]:
+    """No answers about certificates (OCSP) that h2o would get from those who have made them."""
+    for command in syntax.commands(text):
+        entries = command.value.value if isinstance(command.value, yaml.MappingNode) else []
+        if command.name != "ssl" or command.above[-1:] != ("listen",) or not entries:
+            continue
+        told = [each for key, each in entries if key.value == _OCSP]
+        for each in told:
+            if each.value != "0":
+                yield Change(*syntax.place_of(each, text), "0", f"{_OCSP}: {each.value} {OTHERS_ASKED}")
+        if not told:
+            first = entries[0][0].start_mark
+            behind = ", " if syntax.in_braces(command.value) else "\n" + " " * first.column
+            yield Change(first.index, first.index, f"{_OCSP}: 0{behind}", _NOT_ASKED)
 
 
 def reads(text: str) -> Sequence[Assignment]:
@@ -182,36 +211,56 @@ def _log_of_sites(text: str, places: Places) -> Iterator[str]:
     yield f"access-log: {{{inside}}}"
 
 
-def _log(command: Command, places: Places) -> Change:
+def _log(command: Command, text: str, places: Places) -> Change:
     """A file of the instance in place of a path or a program; format and conditions stay."""
     value = _logged(command)
     path = places.file(value.value, "access", ".log")
     said = f"access-log: {value.value} to {path}"
-    return Change(value.start_mark.index, value.end_mark.index, syntax.quoted(path), said)
+    return Change(*syntax.place_of(value, text), syntax.quoted(path), said)
 
 
-def _listen(command: Command, places: Places) -> Iterator[Change]:
-    """The address: a port, or a mapping that has one."""
+def _listen(command: Command, text: str, places: Places) -> Iterator[Change]:
+    """The address: a port, or a mapping that has one, or has it from another address; a socket of a path
+    becomes one of TCP.
+    """
     value = command.value
-    start, end = command.place
     if isinstance(value, yaml.ScalarNode):
         said, place = _place("", value.value, places)
-        yield Change(start, end, f"{{host: {place[0]}, port: {place[1]}}}", said)
+        yield Change(*command.place, f"{{host: {place[0]}, port: {place[1]}}}", said)
         return
-    entries = value.value if isinstance(value, yaml.MappingNode) else []
-    has = {key.value: (key, each) for key, each in entries if isinstance(key, yaml.ScalarNode)}
-    if "port" not in has or "type" in has:
+    own = _entries(value)
+    has = {**_inherited(value), **{key.value: each for key, each in own}}
+    kind = has["type"].value if "type" in has else "tcp"
+    if "port" not in has or kind not in _KINDS:
         line = value.start_mark.line + 1
-        raise RenderError(f"line {line}: listen: expected a port of TCP, without a type")
-    key, port = has["port"]
-    host = has["host"][1] if "host" in has else None
-    said, place = _place("" if host is None else host.value, port.value, places)
-    yield Change(port.start_mark.index, port.end_mark.index, place[1], said)
-    if host is not None:
-        yield Change(host.start_mark.index, host.end_mark.index, place[0], "")
-    else:
-        behind = ", " if syntax.in_braces(value) else "\n" + " " * key.start_mark.column
-        yield Change(key.start_mark.index, key.start_mark.index, f"host: {place[0]}{behind}", "")
+        raise RenderError(f"line {line}: listen: expected a port, and a type of {', '.join(_KINDS)}")
+    host = "unix" if kind == "unix" else has["host"].value if "host" in has else ""
+    said, place = _place(host, has["port"].value, places)
+    instead = {"host": place[0], "port": place[1], **({"type": "tcp"} if kind == "unix" else {})}
+    for key, each in own:
+        if key.value in instead:
+            yield Change(*syntax.place_of(each, text), instead[key.value], said)
+            said = ""
+    ports = [key for key, _ in own if key.value == "port"]
+    if ports and "host" not in [key.value for key, _ in own]:
+        behind = ", " if syntax.in_braces(value) else "\n" + " " * ports[0].start_mark.column
+        yield Change(ports[0].start_mark.index, ports[0].start_mark.index, f"host: {place[0]}{behind}", "")
+
+
+def _entries(node: yaml.Node) -> list[tuple[yaml.ScalarNode, yaml.Node]]:
+    """The names and values of a mapping."""
+    entries = node.value if isinstance(node, yaml.MappingNode) else []
+    return [(key, each) for key, each in entries if isinstance(key, yaml.ScalarNode)]
+
+
+def _inherited(node: yaml.Node) -> dict[str, yaml.Node]:
+    """What a mapping has from another one, by <<."""
+    return {
+        key.value: each
+        for name, other in _entries(node)
+        if name.value == "<<"
+        for key, each in _entries(other)
+    }
 
 
 def _place(host: str, port: str, places: Places) -> tuple[str, tuple[str, str]]:

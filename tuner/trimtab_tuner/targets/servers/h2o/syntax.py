@@ -4,6 +4,7 @@ Nodes are as they are written: `ON` is no truth value, what stands twice stands 
 """
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,20 +15,27 @@ from ruamel.yaml.error import YAMLError
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderError
 
+# Behind a name what stands for a value that is said elsewhere, and before a value what it is called there.
+_ALIAS = re.compile(r"\s*:\s+(\*[^\s,\[\]{}]+)")
+_CALLED = re.compile(r"&[^\s,\[\]{}]+\s+")
+
 
 class Command(NamedTuple):
-    """A command of h2o's with the names of those that it stands in, and its place, the value's too."""
+    """A command of h2o's with the names of those that it stands in, and its `start`; its value stands at
+    `place`, where that may only be the name of one that is said elsewhere.
+    """
 
     name: str
     above: tuple[str, ...]
     value: yaml.Node
     start: int
     column: int
+    place: tuple[int, int]
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Where the value begins and ends."""
-        return self.value.start_mark.index, self.value.end_mark.index
+    def is_alias(self) -> bool:
+        """Whether its value is said elsewhere."""
+        return bool(self.place[1] != self.value.end_mark.index)
 
 
 @lru_cache(maxsize=1)  # one text is asked for many things, one behind the other
@@ -43,7 +51,7 @@ def commands(text: str) -> list[Command]:
         return []
     if not isinstance(root, yaml.MappingNode) or in_braces(root):
         raise RenderError("expected commands, each at the beginning of a line with a colon behind it")
-    return list(_inside(root, (), set()))
+    return list(_inside(root, (), set(), text))
 
 
 def _why(error: YAMLError) -> str:
@@ -61,19 +69,36 @@ def in_braces(node: yaml.Node) -> bool:
     return isinstance(node, yaml.MappingNode | yaml.SequenceNode) and bool(node.flow_style)
 
 
-def _inside(node: yaml.Node, above: tuple[str, ...], seen: set[int]) -> Iterator[Command]:
+def _inside(node: yaml.Node, above: tuple[str, ...], seen: set[int], text: str) -> Iterator[Command]:
     """The commands in a node; what several names stand for is read once."""
     if id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for each in node.value:
-            yield from _inside(each, above, seen)
+            yield from _inside(each, above, seen, text)
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                yield Command(key.value, above, value, key.start_mark.index, key.start_mark.column)
-                yield from _inside(value, (*above, key.value), seen)
+                alias = _ALIAS.match(text, key.end_mark.index)
+                place = alias.span(1) if alias else place_of(value, text)
+                yield Command(key.value, above, value, key.start_mark.index, key.start_mark.column, place)
+                yield from _inside(value, (*above, key.value), seen, text)
+
+
+def place_of(value: yaml.Node, text: str) -> tuple[int, int]:
+    """Where a value begins and ends, without what it is called for others."""
+    start = value.start_mark.index
+    called = _CALLED.match(text, start, value.end_mark.index)
+    return (start if called is None else called.end()), value.end_mark.index
+
+
+def named_elsewhere(command: Command, text: str) -> bool:
+    """Whether other commands have their value from this one."""
+    called = command.value.anchor
+    if not called or command.is_alias:
+        return False
+    return re.search(rf"\*{re.escape(called)}(?![\w-])", text) is not None
 
 
 def spans(text: str, names: Collection[str]) -> list[tuple[Command, int]]:

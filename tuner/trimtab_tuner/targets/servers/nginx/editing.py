@@ -15,8 +15,11 @@ LISTEN_OPTIONS = {"backlog", "reuseport"}
 _INDENT = "    "
 # What the argument begins with that is the value, of directives that may have others.
 _VALUE_BEGINS = {
-    "keepalive_timeout": "", "open_file_cache": "max=", "ssl_session_cache": "shared:", "thread_pool": "threads="
-}  # fmt: skip
+    "keepalive_timeout": "",
+    "open_file_cache": "max=",
+    "ssl_session_cache": "shared:",
+    "thread_pool": "threads=",
+}
 
 
 def includes(text: str, _known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
