@@ -62,7 +62,9 @@ def require_replaceable(names: Collection[str], target: Target, file: str | None
         raise SpecError(
             "upstreams",
             f"{said}: upstreams are replaced in files of nginx alone, as {target.name} logs no time of an "
-            f"upstream; expected --target nginx, or the workload {WORKLOAD} without --upstream",
+            f"upstream; expected no --upstream, and the workload {WORKLOAD}, which goes on to Trimtab's own as "
+            "your file hands requests on. Another time than its 5 ms is said in a copy of it "
+            f"(trimtab workload show {WORKLOAD} --toml > mine.toml, service_time_ms; --workload ./mine.toml)",
         )
 
 
