@@ -1,5 +1,6 @@
 """What people's nginx.conf have beside a plain site: it is kept, left out with a sentence, or refused."""
 
+import pytest
 from trimtab_tuner.checking import check
 from trimtab_tuner.checking.machine import Descriptors, Machine
 from trimtab_tuner.checking.statements import read
@@ -93,3 +94,47 @@ stream { server { listen 90; server_name a; set $b c; proxy_pass d:1; } }
 """
     machine = Machine(cpus=1, online=(0,), allowed=(0,), descriptors=Descriptors(9999, 9999, "nginx"))
     assert [each.sentence for each in check(read(NGINX, text), machine) if "refuses" in each.sentence] == []
+
+
+REDIRECTING = [
+    "return 301 https://$host$request_uri;",
+    "location / { return 301 https://$host$request_uri; }",
+    "location /.well-known/acme-challenge/ { root /a; } location / { return 308 https://$host; }",
+    "location / { rewrite ^/(.*)$ https://$host/$1 permanent; }",
+    "rewrite ^ https://$host$request_uri? permanent;",
+    "location / { return 404; }",
+    "location / { return 200 ok; }",
+]
+ANSWERING = [
+    "location /old { return 301 /new; }",
+    "location / { proxy_pass http://a; } location /old { return 301 /new; }",
+    "rewrite ^/old$ /new permanent;",
+    "rewrite ^(.*)$ /index.php?q=$1 last;",
+    "location / { if ($scheme = http) { return 301 https://a; } root /b; }",
+]
+
+
+@pytest.mark.parametrize("inside", [*REDIRECTING, *ANSWERING])
+def test_site_that_sends_all_paths_elsewhere_is_no_model_for_the_workload(inside):
+    """Neither is it one of those that all set a knob alike."""
+    text = f"""events {{}}
+http {{
+    server {{ listen 80; server_name first; {inside} }}
+    server {{ listen 81; server_name second; keepalive_timeout 9; }}
+}}
+"""
+    private = NGINX.private(text, own_values(NGINX, text, 1), (), CONTEXT)
+    model = "second" if inside in REDIRECTING else "first"
+    assert f"with the settings of the site {model}\n" in private
+    assert (NGINX.parse(text).get("keepalive_timeout") == 9) == (model == "second")
+
+
+def test_tls_that_is_switched_on_for_a_site_is_seen_and_not_taken_over():
+    """As it was before addresses said it."""
+    text = """events {}
+http { server { listen 443; server_name a; ssl on; ssl_certificate /c; ssl_certificate_key /k; gzip on; } }
+"""
+    assert [each.text for each in NGINX.told(text) if each.kind == "secure"] == ["a"]
+    _, private = measured(text)
+    assert private.count("gzip on;") == 2
+    assert private.count("ssl on;") == 1

@@ -7,6 +7,7 @@ requests on has it (that for all paths goes first), since the workload's is made
 has the same value.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,10 @@ from trimtab_tuner.targets.servers.nginx import syntax
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 Path = tuple[Directive, ...]
+_WELL_KNOWN = ".well-known"
+_EVERY_PATH = re.compile(r"\^?/?(\(?\.[*+]\)?)?\$?")
+_ELSEWHERE = re.compile(r"https?://|\$scheme://")
+_REDIRECTING = (["permanent"], ["redirect"])
 
 
 class Level(NamedTuple):
@@ -68,13 +73,34 @@ def _level(name: str, told: Sequence[tuple[Directive, Path]], users: Sequence[Pa
 
 
 def answers(server: Directive) -> bool:
-    """Whether a server does more than to send clients elsewhere."""
-    return not syntax.find(server.block or [], "return")
+    """Whether a server does more than to send clients elsewhere, by itself or in its location for all paths;
+    one more for those who make certificates counts for nothing.
+    """
+    if _turns_away(server):
+        return False
+    locations = syntax.find(server.block or [], "location")
+    of_all = [each for each in locations if each.arguments[-1:] == ["/"]]
+    return not of_all or not all(_turns_away(each) or _WELL_KNOWN in each.arguments[-1] for each in locations)
+
+
+def _turns_away(block: Directive) -> bool:
+    """Whether it answers every request without a file."""
+    inside = block.block or []
+    if syntax.find(inside, "return"):
+        return True
+    for rewrite in syntax.find(inside, "rewrite"):
+        path, *to = rewrite.arguments or [""]
+        if _EVERY_PATH.fullmatch(path) and (to[1:] in _REDIRECTING or any(map(_ELSEWHERE.match, to[:1]))):
+            return True
+    return False
 
 
 def speaks_tls(server: Directive) -> bool:
-    """Whether one of its addresses does so."""
-    return any("ssl" in listen.arguments[1:] for listen in syntax.find(server.block or [], "listen"))
+    """Whether one of its addresses does so, or all do."""
+    inside = server.block or []
+    if any(each.arguments == ["on"] for each in syntax.find(inside, "ssl")):
+        return True
+    return any("ssl" in listen.arguments[1:] for listen in syntax.find(inside, "listen"))
 
 
 def called(server: Directive) -> str:

@@ -41,12 +41,17 @@ _FROM = {f"{kind}_bind" for kind in ("fastcgi", "grpc", "memcached", "proxy", "s
 _OF_ONE_SITE = {
     "allow", "auth_basic", "auth_basic_user_file", "auth_request", "auth_request_set", "deny", "error_page",
     "index", "limit_conn", "limit_req", "listen", "return", "rewrite", "root", "satisfy", "server_name",
-    "set_real_ip_from", "try_files",
+    "set_real_ip_from", "ssl", "try_files",
 }  # fmt: skip
 
 
 # What keeps the status page open where the file closes all sites.
-_OPEN = {"allow": "allow all;\n", "deny": "allow all;\n", "auth_basic": "auth_basic off;\n"}
+_OPEN = {
+    "allow": "allow all;\n",
+    "auth_basic": "auth_basic off;\n",
+    "auth_request": "auth_request off;\n",
+    "deny": "allow all;\n",
+}
 
 # Not the name in a file of ours, which is driven too: nginx refuses an upstream twice.
 _UPSTREAM = "workload_upstream"
