@@ -34,6 +34,8 @@ def answering(plain, secure=""):
         f"RewriteCond %{{HTTPS}} off\nRewriteRule .* {TO_TLS}",
         f"RewriteCond %{{HTTPS}} !=on\nRewriteRule ^/?(.*) {TO_TLS}",
         'RewriteRule "^/(.*)$" "https://one.example/$1" [redirect]',
+        "Redirect permanent / https://one.example/",
+        "RedirectMatch 301 ^(.*)$ https://one.example$1",
     ],
 )
 def test_site_whose_rule_leads_every_path_to_another_is_none(rule):
@@ -48,12 +50,22 @@ def test_site_whose_rule_leads_every_path_to_another_is_none(rule):
         "RewriteRule ^/old(.*)$ /new$1 [R=301,L]",
         "RewriteRule ^(.*)$ /index.php [L]",
         "RewriteRule ^ - [F]",
+        "RewriteRule ^/$ /app/ [R]",
+        "RedirectMatch ^/$ /app/",
+        "Redirect /old /new",
         f"<Directory /srv>\nRewriteRule ^ {TO_TLS}\n</Directory>",
     ],
 )
 def test_site_that_leads_some_elsewhere_still_answers(rule):
     """Some paths, or some names."""
     assert answering(rule) == [1, 2]
+
+
+def test_site_that_hands_on_and_leads_some_elsewhere_still_answers():
+    """It needs no document root."""
+    site = "<VirtualHost *:80>\n{}\nRedirect /old /new\n</VirtualHost>\n"
+    for inside, numbers in (("ProxyPass / http://a/", [1]), ("ServerAdmin b", [])):
+        assert levels.answering(list(syntax.walk(site.format(inside)))) == numbers
 
 
 def test_rule_that_leads_to_tls_says_nothing_where_tls_is_spoken():

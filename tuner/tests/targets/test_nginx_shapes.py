@@ -109,6 +109,7 @@ ANSWERING = [
     "location /old { return 301 /new; }",
     "location / { proxy_pass http://a; } location /old { return 301 /new; }",
     "rewrite ^/old$ /new permanent;",
+    "rewrite ^/$ /app permanent;",
     "rewrite ^(.*)$ /index.php?q=$1 last;",
     "location / { if ($scheme = http) { return 301 https://a; } root /b; }",
 ]

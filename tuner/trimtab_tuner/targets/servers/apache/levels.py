@@ -11,11 +11,16 @@ from collections.abc import Sequence
 from trimtab_tuner.targets.servers.apache.knobs import BY_NAME
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
-_EVERY_PATH = re.compile(r"\^?/?\??(\(?\.[*+]\)?)?\$?")
+_EVERY_PATH = re.compile(r"\^?/?\??(\(?\.[*+]\)?\$?)?")
 _REDIRECT_FLAG = re.compile(r"[\[,]\s*(R|redirect)\b", re.IGNORECASE)
 _CALLED_SO = re.compile(r"%\{SERVER_NAME\} =\S+( \[OR\])?", re.IGNORECASE)
 _NO_TLS = re.compile(r"%\{HTTPS\} (=?off|!=?on)( \[NC\])?", re.IGNORECASE)
-_REDIRECTING = {"redirect", "redirectpermanent", "redirectmatch"}
+_REDIRECTING = {"redirect", "redirectmatch", "redirectpermanent", "redirecttemp"}
+# What a virtual host answers with.
+_ANSWERING = {
+    "documentroot", "jkmount", "passengerapproot", "proxypass", "proxypassmatch", "scriptalias",
+    "virtualdocumentroot", "wsgiscriptalias",
+}  # fmt: skip
 
 
 def answering(lines: Sequence[Line]) -> list[int]:
@@ -28,16 +33,18 @@ def answering(lines: Sequence[Line]) -> list[int]:
     return [
         site
         for site, names in sorted(of_site.items())
-        if site not in elsewhere and (not names & _REDIRECTING or "documentroot" in names)
+        if site not in elsewhere and (not names & _REDIRECTING or names & _ANSWERING)
     ]
 
 
 def _all_sent_elsewhere(lines: Sequence[Line]) -> set[int]:
-    """The virtual hosts in which a rule answers every path with a redirection, as one that leads to TLS does.
+    """The virtual hosts in which a Redirect or a rule answers every path with a redirection, as one that
+    leads to TLS does.
 
-    Its conditions hold for all that the host is asked: that it speaks no TLS, or that it is called so.
+    Conditions of a rule hold for all that the host is asked: that it speaks no TLS, or that it is called so.
     """
-    found, speaking = set(), secure(lines)
+    found = {line.site for line in lines if line.of_site and _redirects_all(line)}
+    speaking = secure(lines)
     conditions: list[str] = []
     for line in lines:
         if line.name == "rewritecond":
@@ -53,6 +60,16 @@ def _all_sent_elsewhere(lines: Sequence[Line]) -> set[int]:
                 found.add(line.site)
             conditions = []
     return found
+
+
+def _redirects_all(line: Line) -> bool:
+    """Whether it is a Redirect of every path."""
+    if line.name not in _REDIRECTING:
+        return False
+    paths = [word.text for word in line.words if word.text[:1] in ("/", "^", "(", ".")][:1]
+    if line.name == "redirectmatch":
+        return any(map(_EVERY_PATH.fullmatch, paths))
+    return paths == ["/"]
 
 
 def secure(lines: Sequence[Line]) -> set[int]:

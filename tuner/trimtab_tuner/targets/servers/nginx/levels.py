@@ -16,7 +16,7 @@ from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 Path = tuple[Directive, ...]
 _WELL_KNOWN = ".well-known"
-_EVERY_PATH = re.compile(r"\^?/?(\(?\.[*+]\)?)?\$?")
+_EVERY_PATH = re.compile(r"\^?/?(\(?\.[*+]\)?\$?)?")
 _ELSEWHERE = re.compile(r"https?://|\$scheme://")
 _REDIRECTING = (["permanent"], ["redirect"])
 
