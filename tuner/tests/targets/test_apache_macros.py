@@ -106,7 +106,8 @@ def test_setting_under_a_condition_stands_under_it_in_the_site_that_is_added(sec
 def test_what_stands_under_no_condition_behind_one_stands_under_none():
     """Each under its own, in the order of the file."""
     inside = (
-        "<IfModule a>\n<IfModule b>\nHeader set A b\n</IfModule>\nHeader set A a\n</IfModule>\nHeader set A c\n"
+        "<IfModule a>\n<IfModule b>\nHeader set A b\n</IfModule>\nHeader set A a\n</IfModule>\n"
+        "Header set A c\n"
     )
     own = private(HEAD + SITE.format(inside)).partition("<VirtualHost 127.0.0.1:18998>")[2]
     said = " ".join(own.split())

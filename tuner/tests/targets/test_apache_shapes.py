@@ -99,3 +99,16 @@ def test_lua_and_limits_on_clients_are_told():
     assert told[3].startswith("DOSPageCount 5: it limits the workload too")
     assert told[4] == "LuaHookAuthChecker /a.lua b: the measured server runs this Lua too"
     assert max(told) == 4
+
+
+def test_certificates_are_found_where_variables_say():
+    """As the distribution of Apache for other systems has them."""
+    text = (
+        'Define SRVROOT "/usr/local/apache2"\nServerRoot "${SRVROOT}"\n'
+        'SSLCertificateFile "${SRVROOT}/conf/a.crt"\n'
+        "SSLCertificateKeyFile conf/a.key\nSSLCACertificateFile ${UNKNOWN}/b\n"
+    )
+    assert [each.value for each in APACHE.reads(text)] == [
+        "/usr/local/apache2/conf/a.crt",
+        "/usr/local/apache2/conf/a.key",
+    ]

@@ -51,6 +51,9 @@ def told(name, text, kind):
         ("apache", "# a\n<VirtualHost *:80>\nServerName a\n</VirtualHost>", 2, "a virtual host alone"),
         ("apache", "RewriteEngine On\nRewriteRule a b", 1, "what a .htaccess says"),
         ("lighttpd", 'server.port = 80\ninclude_shell "/bin/a " + env.B', 2, "made of variables"),
+        ("lighttpd", 'server.document-root = "/a"\nserver.port = ${PORT}', 2, "a template that"),
+        ("h2o", "listen: ${PORT}\nhosts:\n  a:\n    paths: {}", 1, "a template that a program"),
+        ("h2o", "hosts:\n  a:\n    listen:\n      port: ${PORT}\n    paths: {}", 4, "a template that"),
         ("lighttpd", '$HTTP["host"] == "a" { url.redirect = () }', 1, "a part that a lighttpd.conf includes"),
         ("h2o", "hosts:\n  a:\n    paths: !file /b", 3, "!file: expected the text itself"),
         ("h2o", "hosts:\n  a:\n    paths:\n      /:\n        mruby.handler: x", 5, "mruby.handler"),
@@ -282,6 +285,7 @@ def test_a_missing_module_is_named_with_its_package(target, said, package):
     [
         ("nginx", 'unknown directive "http2" in /a:3', "1.25.1"),
         ("nginx", 'invalid parameter "quic" in /a:3', "1.25.0"),
+        ("nginx", 'invalid parameter "resolve" in /a:3', "1.27.3"),
         ("h2o", "[a:3] in command proxy.connect, unknown command: proxy.connect", "2.3"),
     ],
 )

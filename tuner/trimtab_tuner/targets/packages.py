@@ -72,6 +72,7 @@ _LATER = {
         r"http3\w*|quic\w*": "1.25.0",
         r"http2": "1.25.1",
         r"pass": "1.25.5",
+        r"resolve": "1.27.3",
         r"keepalive_min_timeout|ssl_(certificate|object)_cache\w*": "1.27.4",
     },
     "h2o": {
@@ -82,7 +83,7 @@ _LATER = {
 _TABLES = {"nginx": _NGINX, "apache": _APACHE, "lighttpd": _LIGHTTPD}
 _LACKING = (
     re.compile(r"unknown directive \"([\w.]+)\""),
-    re.compile(r"invalid parameter \"(quic)\""),
+    re.compile(r"invalid parameter \"(quic|resolve)\""),
     re.compile(r"unknown command: ([\w.-]+)"),
     re.compile(r"Invalid command '([\w.]+)'"),
     re.compile(r"(?:Cannot load|dlopen\(\) (?:failed for: )?)\s*\"?\S*?([\w.]+)\.so\b"),

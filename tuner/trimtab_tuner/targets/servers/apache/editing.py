@@ -149,16 +149,18 @@ def parse_tls(text: str) -> Configuration:
 
 def reads(text: str) -> Sequence[Assignment]:
     """The files of TLS and of users, each a whole word, by their whole paths: they begin at ServerRoot."""
-    root, found = "", []
+    root, found, known = "", [], variables.defined(text, {})
     for line in syntax.walk(text):
         if not line.is_directive or not line.words:
             continue
         word = line.words[0]
+        said = variables.filled(word.text, known)
         if line.name == "serverroot":
-            root = word.text.rstrip("/")
-        elif line.name in _READ and "$" not in word.text and (word.text.startswith("/") or root):
-            path = word.text if word.text.startswith("/") else f"{root}/{word.text}"
-            found.append(Assignment(line.text.split()[0], path, word.start, word.end))
+            root = said.rstrip("/")
+        elif line.name in _READ and (said.startswith("/") or root):
+            path = said if said.startswith("/") else f"{root}/{said}"
+            if "$" not in path:
+                found.append(Assignment(line.text.split()[0], path, word.start, word.end))
     return found
 
 

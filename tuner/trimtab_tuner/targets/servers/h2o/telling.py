@@ -14,6 +14,12 @@ _UNSEEN = (
 _RUN = {"fastcgi.spawn", "mruby.handler", "mruby.handler-file", "ocsp-update-cmd"}
 
 
+def _is_address(command: syntax.Command) -> bool:
+    """Whether it is a word that says where h2o listens."""
+    around = command.above[-1:] if command.name in ("host", "port") else ()
+    return isinstance(command.value, yaml.ScalarNode) and "listen" in (command.name, *around)
+
+
 def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
     """In the order of the file; `exceptions` are the places of those."""
     commands, line_at = syntax.commands(text), lines_of(text)
@@ -33,6 +39,13 @@ def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
                 "refused",
                 line,
                 f"{command.name}: !file: expected the text itself, which can be looked through",
+            )
+        elif _is_address(command) and "${" in command.value.value:
+            yield Told(
+                "refused",
+                line,
+                f"{command.name}: {command.value.value}: h2o has no such variables, so this is a template "
+                "that a program fills in; expected the file that it makes",
             )
         elif command.value.tag == "!env":
             yield Told("runs", line, f"{command.name}: !env: its value is that of whoever starts Trimtab")

@@ -24,7 +24,14 @@ def told(text: str) -> Iterator[Told]:
     yield from _secure(said, line_at)
     for statement in said:
         number, line = line_at(statement.start), " ".join(statement.text.split())
-        if statement.text.startswith(_SHELL):  # one that could be run is filled in already
+        if statement.is_head and statement.text.endswith("$"):
+            yield Told(
+                "refused",
+                number,
+                f"{line}{{…}}: lighttpd has no such variables, so this is a template that a program fills "
+                "in; expected the file that it makes",
+            )
+        elif statement.text.startswith(_SHELL):  # one that could be run is filled in already
             yield Told(
                 "refused",
                 number,
