@@ -139,3 +139,16 @@ http { server { listen 443; server_name a; ssl on; ssl_certificate /c; ssl_certi
     _, private = measured(text)
     assert private.count("gzip on;") == 2
     assert private.count("ssl on;") == 1
+
+
+def test_options_of_listen_are_those_of_tcp():
+    """QUIC has sockets of its own, each with what it says of them."""
+    text = """events {}
+http { server { listen 443 quic reuseport; listen 443 ssl; listen unix:/a.sock; } }
+"""
+    own = own_values(NGINX, text, 1)
+    assert own["reuseport"] == "off"
+    tuned = {**own, "reuseport": "on", "backlog": 99}
+    changed = NGINX.changed(text, tuned, ["reuseport", "backlog"], CONTEXT)
+    assert changed == text.replace("443 ssl", "443 backlog=99 reuseport ssl")
+    assert NGINX.changed(changed, {**own, "reuseport": "off"}, ["reuseport"], CONTEXT).count("reuseport") == 1

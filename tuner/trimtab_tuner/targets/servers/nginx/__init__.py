@@ -139,7 +139,7 @@ class NginxTarget:
                     found["thread_pool_threads"] = values.integer(
                         "threads", argument.removeprefix("threads=")
                     )
-        for listen in syntax.find(tree, "http", "server", "listen"):
+        for listen in editing.listens(tree):
             for argument in listen.arguments[1:]:
                 if argument == "reuseport":
                     found["reuseport"] = "on"

@@ -175,10 +175,8 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
     """Options of `listen`, which nginx takes once for each address: at its first mention."""
     edits: list[Edit] = []
     seen: set[str] = set()
-    for listen in syntax.find(tree, "http", "server", "listen"):
+    for listen in listens(tree):
         address = listen.arguments[0]
-        if address.startswith("unix:"):
-            continue
         first = socket_of(address) not in seen
         seen.add(socket_of(address))
         for (start, end), argument in zip(listen.spans[1:], listen.arguments, strict=True):
@@ -196,6 +194,16 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
             "listen: the file has no such directive to carry backlog and reuseport; expected one in a server"
         )
     return edits
+
+
+def listens(tree: list[Directive]) -> list[Directive]:
+    """The directives `listen` of sites whose clients come over TCP: not those of QUIC, nor of a path."""
+    found = syntax.find(tree, "http", "server", "listen")
+    return [each for each in found if each.arguments and not _is_other(each)]
+
+
+def _is_other(listen: Directive) -> bool:
+    return listen.arguments[0].startswith("unix:") or "quic" in listen.arguments
 
 
 def socket_of(address: str) -> str:

@@ -69,8 +69,8 @@ _OF_ONE_CERTIFICATE = _KEY_FILES | {
 def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
     """The file with these knobs, and what is the instance's own. Raises RenderError."""
     # Without one of its own no site has options of `listen`; that of the workload has them in any case.
-    listens = syntax.find(syntax.parse(text), "http", "server", "listen")
-    settable = knobs if listens else {*knobs} - editing.LISTEN_OPTIONS
+    has_address = editing.listens(syntax.parse(text))
+    settable = knobs if has_address else {*knobs} - editing.LISTEN_OPTIONS
     tuned = editing.changed(text, configuration, settable, context)
     tree = syntax.parse(tuned)
     http = http_block(tree)
