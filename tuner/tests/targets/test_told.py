@@ -124,6 +124,17 @@ def test_a_limit_on_clients_that_holds_for_the_workload_too_is_named():
     assert only.startswith("3: limit_req zone=a: it limits the workload too")
 
 
+def test_what_closes_all_sites_or_works_on_all_requests_is_named():
+    """Before a trial is stopped for it; one address that is kept out closes nothing."""
+    text = (
+        "events {}\nhttp {\n deny 1.2.3.4;\n deny all;\n auth_basic us;\n auth_request /a;\n"
+        " access_by_lua_block { a = 1 }\n server { deny all; access_by_lua_file /a; } }"
+    )
+    said = [each.partition(":")[0] for each in told("nginx", text, "runs")]
+    assert said == ["4", "5", "6", "7"]
+    assert told("nginx", "events {}\nhttp {\n auth_basic off; }", "runs") == []
+
+
 def test_numbers_that_apache_lowers_are_told():
     """By those that bound them, set or not."""
     text = f"{APACHE}ServerLimit 4\nMaxRequestWorkers 3000\nStartServers 300\nThreadsPerChild 100\n"

@@ -10,7 +10,9 @@ from trimtab_tuner.targets.told import Told
 
 _STARTED = re.compile(r"(init|init_worker|exit_worker)_by_lua(_block|_file)?|js_import|lua_package_path")
 _PROGRAMS = {"exec_static", "passenger_root"}
+_OF_ALL = re.compile(r"(rewrite|access|header_filter|body_filter|log)_by_lua(_block|_file)?")
 _LIMITS = {"limit_conn", "limit_req"}
+_CLOSING = {"auth_basic", "auth_request"}
 _OF_A_FRAGMENT = {"location", "map", "server", "upstream", "if", "types", "geo"}
 
 
@@ -49,7 +51,15 @@ def told(text: str) -> Iterator[Told]:
                 f"{said}: it limits the workload too, whose clients have few addresses; a trial in which it "
                 "answers with errors is stopped",
             )
-        elif _STARTED.fullmatch(directive.name):
+        elif [each.name for each in above] == ["http"] and _closes(directive):
+            yield Told(
+                "runs",
+                directive.line,
+                f"{said}: it holds for the workload too; a trial in which it answers with errors is stopped",
+            )
+        elif _STARTED.fullmatch(directive.name) or (
+            _OF_ALL.fullmatch(directive.name) and [each.name for each in above] == ["http"]
+        ):
             yield Told("runs", directive.line, f"{directive.name}: the measured server runs this code too")
     for name, level in levels.of_each(
         tree, (each for each, block in BLOCK.items() if block == "http")
@@ -61,6 +71,13 @@ def told(text: str) -> Iterator[Told]:
     for server in syntax.find(tree, "http", "server"):
         if levels.speaks_tls(server):
             yield Told("secure", server.line, levels.called(server))
+
+
+def _closes(directive: Directive) -> bool:
+    """Whether it keeps out all whom nothing else lets in."""
+    if directive.name == "deny":
+        return directive.arguments == ["all"]
+    return directive.name in _CLOSING and directive.arguments != ["off"]
 
 
 def _without_http(tree: list[Directive]) -> Told:
