@@ -272,11 +272,39 @@ def test_report_names_the_option_of_each(simulated, runtime, several, tmp_path):
     assert "--upstream=app=measured --upstream=api=20ms" in listing
 
 
-@pytest.mark.parametrize("name", ["apache", "core", "h2o", "lighttpd", "mariadb"])
-def test_other_servers_refuse_by_their_names(name):
-    """With what can be measured of them; before the file is read."""
-    with pytest.raises(SpecError, match=f"files of nginx alone, as {name} logs no time of an upstream"):
+@pytest.mark.parametrize("name", ["core", "mariadb"])
+def test_servers_that_hand_nothing_on_refuse_by_their_names(name):
+    """Before the file is read."""
+    with pytest.raises(SpecError, match=f"upstream app: {name} hands no requests on"):
         check(RunSpec(target=name, base="/etc/server.conf", upstreams={"app": "20ms"}))
+
+
+OTHERS = {
+    "apache": "Listen 80\nLoadModule mpm_event_module m.so\nProxyPass / http://10.0.0.5:8080/\n",
+    "lighttpd": 'server.document-root = "/srv"\nproxy.server = ( "" => (( "host" => "10.0.0.5", '
+    '"port" => 8080 )) )\n',
+    "h2o": "listen: 80\nhosts:\n  a:\n    paths: {/: {proxy.reverse.url: 'http://10.0.0.5:8080/'}}\n",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_servers_that_log_no_time_of_an_upstream_take_one_that_is_said(name, tmp_path):
+    """Of one upstream, by the address that the file has."""
+    file = tmp_path / "server.conf"
+    file.write_text(OTHERS[name])
+
+    def checked(**upstreams):
+        return check(RunSpec(target=name, base=str(file), upstreams=upstreams))
+
+    (replaced,) = checked(**{"10.0.0.5:8080": "20ms"}).parameters.definition.upstream.replaced
+    assert (replaced.name, replaced.service_time_ms) == ("10.0.0.5:8080", 20)
+    for upstreams, sentence in (
+        ({"10.0.0.5:8080": "measured"}, rf"{name} logs no time of an upstream; expected a mean time"),
+        ({"10.0.0.5:8080": "1ms", "b": "1ms"}, rf"of a file of {name} one upstream is replaced in a run"),
+        ({"app": "1ms"}, r"upstream app: no requests go on to it; expected one of 10\.0\.0\.5:8080"),
+    ):
+        with pytest.raises(SpecError, match=sentence):
+            checked(**upstreams)
 
 
 def test_time_is_what_may_be_said_where_no_log_tells(spec):

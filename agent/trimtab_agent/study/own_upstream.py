@@ -53,18 +53,31 @@ class Answered(NamedTuple):
     sizes_bytes: list[int]
 
 
-def require_replaceable(names: Collection[str], target: Target, file: str | None) -> None:
-    """Raises SpecError without a file of the user's, and for a server whose files' upstreams stay."""
-    said = f"upstream {', '.join(names)}"
+def require_replaceable(told: Mapping[str, str], target: Target, file: str | None) -> None:
+    """Raises SpecError without a file of the user's, for a server that hands nothing on, and for what only a
+    log would tell that the server does not have.
+    """
+    said = f"upstream {', '.join(told)}"
     if file is None:
         raise SpecError("upstreams", f"{said}: expected your own file too, which names it (--base)")
-    if target.upstream_log is None:
+    if not target.proxy_knobs:
         raise SpecError(
             "upstreams",
-            f"{said}: upstreams are replaced in files of nginx alone, as {target.name} logs no time of an "
-            f"upstream; expected no --upstream, and the workload {WORKLOAD}, which goes on to Trimtab's own as "
-            "your file hands requests on. Another time than its 5 ms is said in a copy of it "
-            f"(trimtab workload show {WORKLOAD} --toml > mine.toml, service_time_ms; --workload ./mine.toml)",
+            f"{said}: {target.name} hands no requests on; expected no --upstream, or another server",
+        )
+    if target.upstream_log is not None:
+        return
+    for name, how in told.items():
+        if how == MEASURED:
+            raise SpecError(
+                "upstreams",
+                f"upstream {name} = {MEASURED}: {target.name} logs no time of an upstream; expected a mean "
+                f"time, as {name}=20ms",
+            )
+    if len(told) > 1:
+        raise SpecError(
+            "upstreams",
+            f"{said}: of a file of {target.name} one upstream is replaced in a run; expected one --upstream",
         )
 
 

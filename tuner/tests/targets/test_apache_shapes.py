@@ -1,6 +1,8 @@
 """What people's apache2.conf have beside plain virtual hosts: kept, or left out with a sentence."""
 
+import pytest
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.editing import own_proxying, own_values
 from trimtab_tuner.targets.private import named_in
 
@@ -112,3 +114,38 @@ def test_certificates_are_found_where_variables_say():
         "/usr/local/apache2/conf/a.crt",
         "/usr/local/apache2/conf/a.key",
     ]
+
+
+BALANCED = f"""\
+{HEAD}<Proxy balancer://app>
+  BalancerMember http://10.0.0.1:8080 retry=7 route=a
+  BalancerMember http://10.0.0.2:8080
+</Proxy>
+<VirtualHost *:80>
+  ServerName first
+  ProxyTimeout 5
+  ProxyPass / http://10.0.0.9/ retry=1
+</VirtualHost>
+<VirtualHost *:80>
+  ServerName second
+  ProxyTimeout 6
+  ProxyPass / balancer://app/
+</VirtualHost>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "site", "timeout", "parameter"),
+    [("app", "second", 6, "retry=7"), ("10.0.0.9:80", "first", 5, "retry=1")],
+)
+def test_workload_goes_on_as_the_upstream_whose_place_is_taken(name, site, timeout, parameter):
+    """With its parameters, and as its site does it; no other is as good."""
+    own = {**own_values(APACHE, BALANCED, 1), **own_proxying(APACHE, BALANCED)}
+    context = instance_in("/run/x", upstream="127.0.0.1:9", stand_ins={name: "127.0.0.1:9"})
+    private = APACHE.private(BALANCED, own, (), context)
+    assert f"with the settings of the site {site}\n" in private
+    added = private.partition("<VirtualHost 127.0.0.1:18999>")[2]
+    assert f"ProxyTimeout {timeout}\n" in added
+    assert f" {parameter}\n" in added
+    with pytest.raises(RenderError, match=r"upstream b: no requests go on to it; expected one of app, 10\."):
+        APACHE.private(BALANCED, own, (), instance_in("/run/x", upstream="a:9", stand_ins={"b": "a:9"}))

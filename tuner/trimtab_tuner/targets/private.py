@@ -4,7 +4,7 @@ Only that is replaced by which the two would meet. Each replacement has a senten
 comment at the beginning of the file that is measured, so that nothing is left out without a word.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -59,6 +59,16 @@ class Places:
         """A path in the instance's directory for that of a file of this kind, the same for the same."""
         own = f"{self.context.prefix.rstrip('/')}/{kind}-{len(self._files) + 1}{ending}"
         return self._files.setdefault((kind, production), own)
+
+
+def require_upstreams(context: RenderContext, known: Iterable[str]) -> None:
+    """Raises RenderError for an upstream that is to be replaced, and that no request goes on to."""
+    names = list(dict.fromkeys(known))
+    for name in context.stand_ins:
+        if not names:
+            raise RenderError(f"upstream {name}: the file hands no requests on over HTTP")
+        if name not in names:
+            raise RenderError(f"upstream {name}: no requests go on to it; expected one of {', '.join(names)}")
 
 
 def with_changes(

@@ -25,7 +25,7 @@ MACRO = "the macro of "
 
 
 class _Place(NamedTuple):
-    """A line of a file; `inside` says which line of what no file holds is meant, and that line has it there."""
+    """A line of a file; `inside` says which line of what no file holds is meant, where it stands for that."""
 
     path: str
     line: int

@@ -21,6 +21,7 @@ from trimtab_tuner.targets.private import (
     OWN_LOG,
     Change,
     Places,
+    require_upstreams,
     with_changes,
 )
 from trimtab_tuner.targets.servers.apache import (
@@ -78,6 +79,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     MaxRequestWorkers is said in any case: left to Apache, it bounds what the other knobs ask for.
     """
     loaded = mpm_of(configuration)
+    require_upstreams(context, proxying.names(list(syntax.walk(text))))
     said = {rendering.directive(a.name): a.value for a in rendering.assignments(text, loaded)}
     unsaid = {"MaxRequestWorkers"} if "maxrequestworkers" not in said else set()
     tuned = editing.tuned(text, configuration, {*knobs, *unsaid}, context)
@@ -156,8 +158,10 @@ def _own_certificates(
 
 def _model(lines: Sequence[Line], context: RenderContext) -> int:
     """The number of the first site that answers with more than a redirection, over TLS if that is measured; 0
-    where there is none.
+    where there is none. In the place of a certain upstream it is the site that hands requests on to it.
     """
+    if context.stand_ins:
+        return proxying.site_of(lines, next(iter(context.stand_ins)))
     answering = levels.answering(lines)
     secure = levels.secure(lines) if context.tls_directory is not None else set()
     return next(iter([site for site in answering if site in secure] or answering), 0)
@@ -182,8 +186,9 @@ def _own(
     site = _settings_of(model, text, lines, changes, secure=context.tls_directory is not None)
     if not any(line.name == "customlog" and line.site == model for line in lines):
         site += _first_logs(text, lines, changes)
-    site += proxying.how_handed_on(lines)
-    upstream = rendering.upstream(configuration, context, further=proxying.other_parameters(lines))
+    replaced = next(iter(context.stand_ins), None)
+    site += proxying.how_handed_on(lines, replaced)
+    upstream = rendering.upstream(configuration, context, further=proxying.other_parameters(lines, replaced))
     return (
         rendering.modules(configuration, context, loaded)
         + rendering.of_each(context)

@@ -19,6 +19,7 @@ _OTHERS = {knob.name.lower(): knob for knob in PROXY_KNOBS if knob not in WORKER
 _BEHIND = re.compile(r"(unix:[^|\s]+\||(https?|wss?|h2c?|ajp|fcgi|scgi|uwsgi)://)", re.IGNORECASE)
 _BALANCER = re.compile(r"balancer://", re.IGNORECASE)
 _FLAG = re.compile(r"([+-]?)([A-Z])")
+_PASSES = ("proxypass", "proxypassmatch")
 # What decides which requests go on, from where and to where, and what of the answers is written anew.
 _WHICH = re.compile(
     r"proxypass(match|reverse)?|proxyset|proxyremote(match)?|proxyblock|proxysourceaddress|"
@@ -78,9 +79,39 @@ def said_anywhere(text: str) -> set[str]:
     return {line.name for line in syntax.walk(text)} & _OTHERS.keys()
 
 
-def how_handed_on(lines: Sequence[Line]) -> str:
-    """How the first site that hands requests on does so; "" where none does."""
+def names(lines: Sequence[Line]) -> list[str]:
+    """What upstreams of HTTP are called: the balancers that they are in, and their addresses."""
+    return [name for called, _ in _called(lines) for name in called]
+
+
+def site_of(lines: Sequence[Line], name: str) -> int:
+    """The number of the first site that hands requests on to the upstream of that name; 0 where none does."""
+    return next((line.site for called, line in _called(lines) if name in called and line.name in _PASSES), 0)
+
+
+def _called(lines: Sequence[Line]) -> Iterator[tuple[tuple[str, ...], Line]]:
+    """Each line that names an upstream, or a balancer, with what that is called."""
+    section = ""
+    for line in lines:
+        if line.name == "proxy":
+            section = line.first if line.opens else ""
+        if line.name not in (*_PASSES, "balancermember") or not line.is_directive:
+            continue
+        words = [section] * (line.name == "balancermember") + [word.text for word in line.words]
+        balancers = [word.split("/")[2] for word in words if _BALANCER.match(word)]
+        found = (upstream_at("", word, 0) for word in words if _UPSTREAM.match(word))
+        called = (*balancers, *(each.address for each in found if each is not None))
+        if called:
+            yield called, line
+
+
+def how_handed_on(lines: Sequence[Line], name: str | None = None) -> str:
+    """How the first site that hands requests on, to the upstream of that name if one is given, does so; ""
+    where none does.
+    """
     sites = [line.site for line in lines if line.name == "proxypass" and line.site]
+    if name is not None:
+        sites = [site] if (site := site_of(lines, name)) else []
 
     def is_how(line: Line) -> bool:
         of_site = bool(sites) and line.site == sites[0] and conditions.of_whole_site(line)
@@ -94,8 +125,12 @@ def is_health_check(word: Word) -> bool:
     return _HEALTH_CHECK.match(word.text) is not None
 
 
-def other_parameters(lines: Collection[Line]) -> str:
-    """The parameters of the first upstream that are no knobs, as they stand there; "" without one."""
+def other_parameters(lines: Sequence[Line], name: str | None = None) -> str:
+    """The parameters of the first upstream, or of the first of that name, that are no knobs, as they stand
+    there; "" without one.
+    """
+    if name is not None:
+        lines = [line for called, line in _called(lines) if name in called]
     others = {knob.name for knob in WORKER_KNOBS} | {"enablereuse"} | _OF_MEMBERS
     for line in lines:
         if line.name in WORKERS and any(_UPSTREAM.match(word.text) for word in line.words):

@@ -21,9 +21,10 @@ from trimtab_tuner.targets.private import (
     OWN_LOG,
     Change,
     Places,
+    require_upstreams,
     with_changes,
 )
-from trimtab_tuner.targets.servers.h2o import syntax
+from trimtab_tuner.targets.servers.h2o import syntax, upstreams
 from trimtab_tuner.targets.servers.h2o.syntax import Command
 
 OF_EACH = ("error-log", "pid-file", "temp-buffer-path")
@@ -37,6 +38,8 @@ _READ = {"certificate-file", "client-ca-file", "dh-file", "key-file"}
 
 def private(tuned: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
     """The file, in which knobs are set already, with what is the instance's own. Raises RenderError."""
+    over_http = (each.address for each in upstreams.upstreams(tuned) if each.over_http)
+    require_upstreams(context, over_http)
     places = Places(context)
     changes = [
         Change(command.start, end, "", f"{_said(tuned, command)} {_WHY.get(command.name, ITS_OWN)}")

@@ -12,8 +12,17 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.private import ITS_OWN, NO_LOG, NO_USER, OWN_LOG, Change, Places, with_changes
-from trimtab_tuner.targets.servers.lighttpd import editing, rendering, syntax
+from trimtab_tuner.targets.private import (
+    ITS_OWN,
+    NO_LOG,
+    NO_USER,
+    OWN_LOG,
+    Change,
+    Places,
+    require_upstreams,
+    with_changes,
+)
+from trimtab_tuner.targets.servers.lighttpd import editing, rendering, syntax, upstreams
 from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
 
 _OF_EACH = {
@@ -58,6 +67,8 @@ _KEYS = {"ssl.privkey"}
 
 def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
     """The file with these knobs, and what is the instance's own. Raises RenderError."""
+    over_http = (each.address for each in upstreams.upstreams(text) if each.over_http)
+    require_upstreams(context, over_http)
     tuned = editing.changed(text, configuration, knobs, context)
     if not tuned.endswith("\n"):
         tuned += "\n"
