@@ -1,6 +1,7 @@
 """Runs with the user's own file on the command line: exit codes, what is told, what is recorded."""
 
 import json
+import re
 
 import pytest
 from live_support import tiny_options, tiny_spec
@@ -20,7 +21,7 @@ http { proxy_buffering %s; server { listen 80; location / { proxy_pass http://12
     ("text", "sentence"),
     [
         ("events {}\nhttp {\n nonsense on;\n}\n", 'nginx.conf:3: nginx refuses it: unknown directive "non'),
-        ("events {}\nhttp {\n", "unexpected end of file"),
+        ("events {}\nhttp {\n", " (http in line 2 is not closed)"),
         ("events {}\nhttp { include none.conf; }\n", "expected a file at "),
         ("server { listen 80; }\n", "nginx.conf:1: server outside of a block http"),
     ],
@@ -38,6 +39,32 @@ def test_a_bad_file_is_told_by_its_own_lines_and_no_run_begins(command, tmp_path
     assert "resume" not in errors
     assert "trimtab-check" not in errors
     assert json.loads(command("runs", "--json")[1]) == []
+
+
+def test_a_file_that_is_named_from_where_the_server_is_started_is_told_by_its_line(command, tmp_path):
+    """As the examples of h2o name their certificates."""
+    if find_installed(TARGETS["h2o"].program) is None:
+        pytest.skip("h2o is not installed")
+    file = tmp_path / "h2o.conf"
+    file.write_text(
+        "listen:\n  port: 8081\n  ssl:\n    certificate-file: examples/none.crt\n"
+        "    key-file: examples/none.key\nhosts:\n  a:\n    paths: {/: {file.dir: /srv}}\n"
+    )
+    code, _, errors = command("tune", "--dry-run", "--target", "h2o", "--base", str(file))
+    assert code == 2
+    assert re.search(rf"{file}:[45]: h2o refuses it: .*examples/none", errors), errors
+
+
+def test_a_mistake_behind_a_warning_is_told_with_its_own_line(command, tmp_path):
+    """Apache warns of what it passes over before it says what it refuses."""
+    if find_installed(TARGETS["apache"].program) is None:
+        pytest.skip("apache2 is not installed")
+    file = tmp_path / "apache2.conf"
+    file.write_text("NameVirtualHost *:80\nListen 80\nNoSuchWord a\n")
+    code, _, errors = command("tune", "--dry-run", "--target", "apache", "--base", str(file))
+    assert code == 2
+    assert f"{file}:3: apache refuses it: " in errors
+    assert f"Syntax error on {file}:3: Invalid command 'NoSuchWord'" in errors
 
 
 def test_dry_run_starts_nothing(command, tmp_path, monkeypatch):

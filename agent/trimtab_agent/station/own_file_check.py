@@ -131,22 +131,28 @@ def _context(directory: Path, cpus: tuple[int, ...]) -> RenderContext:
 
 def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFile) -> str:
     """The server's words with the user's files and lines in place of the copy's, and what is missing."""
+    copy, own = text.splitlines(), base.sources.whole.splitlines()
+    places: list[str] = []
+
+    def place(found: re.Match[str]) -> str:
+        number = next(filter(None, found.groups()), None)
+        origin = None if number is None else _origin(int(number), copy, own)
+        if origin is None:
+            return base.path
+        places.append(_at(base, origin))
+        return places[-1]
+
+    # With a line, however the server words it: a warning before the error has another one.
     name = re.escape(str(file))
-    found = re.search(rf"{name}:(\d+)|line (\d+) of {name}|source: {name} line: (\d+)", said)
-    place = base.path
-    if found is not None:
-        number = int(next(filter(None, found.groups())))
-        origin = _origin(number, text.splitlines(), base.sources.whole.splitlines())
-        if origin is not None:
-            place = _at(base, origin)
-    elif (line := _line_that_names_a_file_of(said, base.sources.whole)) is not None:
-        place = _at(base, line)
-    said = re.sub(rf"{name}(:\d+)?", lambda _: place if found is not None else base.path, said)
-    said = re.sub(r"\bline:? \d+ of (?=/)|(?<=\d) line: \d+|\bsource: (?=/)", "", said)
+    where = rf"(?:\bline (\d+) of |\bsource: )?{name}(?::(\d+)| line: (\d+))?"
+    said = re.sub(where, place, said)
+    if not places and (line := _line_that_names_a_file_of(said, base.sources.whole)) is not None:
+        places.append(_at(base, line))
     lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
     words = "; ".join(line for line in lines if line and not _NOISE.search(line)).replace(":; ", ": ")
     needs = lacking(target.name, said)
-    return f"{place}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
+    at = (places or [base.path])[-1]
+    return f"{at}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
 
 
 def _at(base: BaseFile, line: int) -> str:

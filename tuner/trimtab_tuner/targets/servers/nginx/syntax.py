@@ -90,7 +90,8 @@ def parse(text: str) -> list[Directive]:
                 stack.append(directive.block)
                 open_blocks.append(directive)
     if words or open_blocks:
-        raise RenderError('unexpected end of file: expected ";" or "}"')
+        innermost = "".join(f" ({each.name} in line {each.line} is not closed)" for each in open_blocks[-1:])
+        raise RenderError(f'unexpected end of file: expected ";" or "}}"{innermost}')
     return top
 
 
