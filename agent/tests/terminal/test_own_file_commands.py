@@ -67,6 +67,18 @@ def test_a_mistake_behind_a_warning_is_told_with_its_own_line(command, tmp_path)
     assert f"Syntax error on {file}:3: Invalid command 'NoSuchWord'" in errors
 
 
+def test_a_module_that_is_missing_is_told_where_the_file_names_it(command, tmp_path):
+    """lighttpd says no line of it."""
+    if find_installed(TARGETS["lighttpd"].program) is None:
+        pytest.skip("lighttpd is not installed")
+    file = tmp_path / "lighttpd.conf"
+    file.write_text('server.document-root = "/srv"\nserver.port = 81\nserver.modules += ( "mod_none" )\n')
+    code, _, errors = command("tune", "--dry-run", "--target", "lighttpd", "--base", str(file))
+    assert code == 2
+    assert f"{file}:3: lighttpd refuses it: " in errors
+    assert "It needs the module mod_none" in errors
+
+
 def test_dry_run_starts_nothing(command, tmp_path, monkeypatch):
     """No counter is sampled for what is only told."""
     if find_installed(TARGETS["nginx"].program) is None:

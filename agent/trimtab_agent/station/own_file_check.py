@@ -16,7 +16,7 @@ from trimtab_tuner.checking.statements import read
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.in_force import differences
-from trimtab_tuner.targets.packages import lacking
+from trimtab_tuner.targets.packages import lacking, wanted_by
 
 from trimtab_agent.base_file import BaseFile, located
 from trimtab_agent.errors import SpecError
@@ -146,7 +146,7 @@ def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFi
     name = re.escape(str(file))
     where = rf"(?:\bline (\d+) of |\bsource: )?{name}(?::(\d+)| line: (\d+))?"
     said = re.sub(where, place, said)
-    if not places and (line := _line_that_names_a_file_of(said, base.sources.whole)) is not None:
+    if not places and (line := _line_that_names_what(said, base.sources.whole)) is not None:
         places.append(_at(base, line))
     lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
     words = "; ".join(line for line in lines if line and not _NOISE.search(line)).replace(":; ", ": ")
@@ -161,11 +161,12 @@ def _at(base: BaseFile, line: int) -> str:
     return ":".join(map(str, base.sources.place(line))) + (f" ({inside})" if inside else "")
 
 
-def _line_that_names_a_file_of(said: str, whole: str) -> int | None:
-    """The first line of the user's whole file with a path that the server complains about."""
+def _line_that_names_what(said: str, whole: str) -> int | None:
+    """The first line of the user's whole file with a path, or a module, that the server complains about."""
     lines = whole.splitlines()
-    for path in dict.fromkeys(reversed(_PATH.findall(said))):  # what it fails for comes last
-        named = re.compile(rf"(?<![\w./-]){re.escape(path)}(?![\w./-])")
+    names = (*reversed(_PATH.findall(said)), wanted_by(said))  # the path that it fails for comes last
+    for name in filter(None, dict.fromkeys(names)):
+        named = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])")
         for number, line in enumerate(lines, start=1):
             if named.search(line.partition("#")[0]):
                 return number

@@ -90,9 +90,14 @@ _LACKING = (
 )
 
 
+def wanted_by(said: str) -> str:
+    """The module, directive or command that is missing by the server's words; "" where none is."""
+    return next((match[1] for pattern in _LACKING if (match := pattern.search(said))), "")
+
+
 def lacking(target: str, said: str) -> str:
     """A sentence on the module that is missing by the server's words, and its package; "" where none is."""
-    wanted = next((match[1] for pattern in _LACKING if (match := pattern.search(said))), "")
+    wanted = wanted_by(said)
     for pattern, version in _LATER.get(target, {}).items() if wanted else ():
         if re.fullmatch(pattern, wanted):
             return f"It needs {target} {version} or later."
