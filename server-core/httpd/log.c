@@ -91,8 +91,8 @@ static void divert(const char *format, va_list arguments, const char *reason)
         snprintf(text + length, room - (size_t)length, ": %s", reason);
 }
 
-/* Says whether a line may be written now. The master's always may. One of who serves may not if it would have
- * to wait, for whoever reads stderr reads no further, or if it is one of too many in this second. */
+/* Says whether a line may be written now. A log never waits for who reads it: the master could neither be
+ * stopped nor replace a worker meanwhile. Of who serves there may also be too many lines in this second. */
 static bool may_write(void)
 {
     static _Atomic uint64_t second;
@@ -100,11 +100,13 @@ static bool may_write(void)
     struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
     const uint64_t now = clock_now_ns() / NS_PER_S;
 
-    if (!process_name)
+    if (beginning == SENTENCE && !process_name)
         return true;
-    if (atomic_exchange(&second, now) != now)
+    if (process_name && atomic_exchange(&second, now) != now)
         atomic_store(&lines, 0);
-    return atomic_fetch_add(&lines, 1) < LINES_PER_S && poll(&polled, 1, 0) > 0 && polled.revents & POLLOUT;
+    if (process_name && atomic_fetch_add(&lines, 1) >= LINES_PER_S)
+        return false;
+    return poll(&polled, 1, 0) > 0 && polled.revents & POLLOUT;
 }
 
 static void write_line(int level, const char *format, va_list arguments, const char *reason)

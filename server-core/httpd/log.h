@@ -1,12 +1,13 @@
 /*
  * Messages for the person who runs the server: one line each on stderr, written by one write(2), so that
- * lines of several processes never mix. Whoever serves never waits for stderr and writes no more than some
- * lines a second; the next line says how many were left out.
+ * lines of several processes never mix.
  *
  * What the command line is told, such as a mistake in its configuration, is the sentence alone:
  *     trimtab-httpd: cannot be read: No such file or directory
  * From log_begin() on stderr is a log, and each line has its time (UTC) and how bad it is:
  *     2026-01-31T08:15:30.123Z trimtab-httpd: warning: worker 0: ...
+ * Then nobody waits for whoever reads it, and who serves writes no more than some lines a second; the next
+ * line says how many were left out.
  * Where stderr leads to the journal, that keeps the time, and is told the level in its way (sd-daemon(3)).
  */
 #ifndef TRIMTAB_HTTPD_LOG_H

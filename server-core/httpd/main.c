@@ -10,9 +10,24 @@
 #include "httpd/serve.h"
 #include "httpd/version.h"
 
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* Sees to it that nothing opened later gets the number of stderr, whoever has started us without one: messages
+ * would go there. */
+static void occupy_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
 
 static void print_usage(FILE *out)
 {
@@ -66,6 +81,7 @@ int main(int argc, char **argv)
     int exit_code;
     int option;
 
+    occupy_standard_descriptors();
     while ((option = getopt_long(argc, argv, "c:thV", long_options, NULL)) != -1) {
         switch (option) {
         case 'c':

@@ -25,6 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Takes the signals that mean something. Two would end the master, and the workers with it, for what is a
+ * mistake of a write: stderr or the access log leads to a pipe whose reader has gone, or to a file that may
+ * not grow. Workers inherit that they are ignored. */
 static int open_signals(void)
 {
     sigset_t signals;
@@ -35,6 +38,8 @@ static int open_signals(void)
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGUSR1);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
         return -1;
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -28,7 +28,6 @@ static int isolate(const struct worker *worker)
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGUSR1, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL); /* the master blocks what it reads from its signalfd */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {

@@ -1,5 +1,5 @@
 /*
- * Messages of who serves: they neither wait for a reader of stderr nor come without limit.
+ * Messages: those of a log do not wait for a reader of stderr, and those of who serves come within a limit.
  */
 #include "common/clock.h"
 #include "httpd/log.h"
@@ -145,17 +145,20 @@ static void test_journal_is_told_the_level_in_its_way(void **state)
     assert_true(is_timed(last, "trimtab-httpd: warning: so so"));
 }
 
-static void test_serving_process_does_not_wait_for_a_reader(void **state)
+static void test_log_does_not_wait_for_a_reader(void **state)
 {
     char full[4096] = {0};
 
     (void)state;
+    log_begin();
     assert_int_equal(fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK), 0);
     while (write(STDERR_FILENO, full, sizeof(full)) > 0) {
     }
     assert_int_equal(fcntl(STDERR_FILENO, F_SETFL, 0), 0);
     log_set_process("worker 0");
     log_error("nobody reads");
+    log_set_process(NULL);
+    log_error("nobody reads what the master says");
 }
 
 int main(void)
@@ -166,7 +169,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_master_says_everything, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log_has_times_and_levels_once_it_is_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_journal_is_told_the_level_in_its_way, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_serving_process_does_not_wait_for_a_reader, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_log_does_not_wait_for_a_reader, set_up, tear_down),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
