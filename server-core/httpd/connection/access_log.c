@@ -38,9 +38,14 @@ static char *log_path;
 static int log_fd = -1;
 static int wake_fd = -1;
 
+/* The ring at which a pipe was full, perhaps in the middle of a line: it goes on before all others. */
+static const struct log_rings *stuck_rings;
+static unsigned stuck_row;
+
+/* It may be a pipe, for whose reader the master does not wait either. */
 static int open_file(const char *path)
 {
-    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0644);
 
     if (fd < 0)
         log_errno("cannot open the access log %s", path);
@@ -119,6 +124,8 @@ void access_log_remove_rings(struct log_rings *rings)
     while (*link != rings)
         link = &(*link)->next;
     *link = rings->next;
+    if (stuck_rings == rings)
+        stuck_rings = NULL;
     munmap(rings->all, rings->count * sizeof(*rings->all));
     free(rings);
     if (!first_rings)
@@ -154,15 +161,15 @@ static uint64_t lines(const char *bytes, size_t length)
     return count;
 }
 
-/* Writes the bytes of a ring from `from` to `to`, which may stand at its end and at its beginning. Returns
- * how many lines are lost. */
-static uint64_t write_out(struct log_ring *ring, uint64_t from, uint64_t to)
+/* Writes the bytes of a ring from *from to `to`, which may stand at its end and at its beginning, and
+ * advances *from: a pipe that is full takes the rest later. Returns how many lines are lost. */
+static uint64_t write_out(struct log_ring *ring, uint64_t *from, uint64_t to)
 {
     static bool failing;
 
-    while (from < to) {
-        const size_t place = from % RING_BYTES;
-        const size_t length = (size_t)(to - from);
+    while (*from < to) {
+        const size_t place = *from % RING_BYTES;
+        const size_t length = (size_t)(to - *from);
         const size_t first = length < RING_BYTES - place ? length : RING_BYTES - place;
         struct iovec parts[2] = {
             {.iov_base = ring->bytes + place, .iov_len = first},
@@ -172,14 +179,17 @@ static uint64_t write_out(struct log_ring *ring, uint64_t from, uint64_t to)
 
         if (written < 0 && errno == EINTR)
             continue;
+        if (written < 0 && errno == EAGAIN)
+            return 0;
         if (written <= 0) {
             if (!failing)
                 log_errno("cannot write the access log %s: lines are lost", log_path);
             failing = true;
+            *from = to;
             return lines(parts[0].iov_base, parts[0].iov_len) + lines(parts[1].iov_base, parts[1].iov_len);
         }
         failing = false;
-        from += (uint64_t)written;
+        *from += (uint64_t)written;
     }
     return 0;
 }
@@ -189,26 +199,45 @@ void access_log_count_dropped(struct counters *counters, uint64_t count)
     __atomic_fetch_add(&counters->access_log_dropped, count, __ATOMIC_RELAXED);
 }
 
+/* Writes what the ring of a row holds. Returns false if a pipe is full and takes the rest later. */
+static bool collect_ring(const struct log_rings *rings, unsigned row)
+{
+    struct log_ring *ring = &rings->all[row];
+    uint64_t from = atomic_load_explicit(&ring->collected, memory_order_relaxed);
+    uint64_t to = atomic_load_explicit(&ring->written, memory_order_acquire), lost;
+
+    if (to - from > RING_BYTES) /* a worker has invented it; we read no further than the ring */
+        to = from + RING_BYTES;
+    if (from == to)
+        return true;
+    lost = write_out(ring, &from, to);
+    if (lost > 0)
+        access_log_count_dropped(scoreboard_counters(rings->scoreboard, row), lost);
+    atomic_store_explicit(&ring->collected, from, memory_order_release);
+    atomic_store(&ring->told, from < to);
+    return from == to;
+}
+
+static bool collect(const struct log_rings *rings, unsigned row)
+{
+    const bool all = collect_ring(rings, row);
+
+    stuck_rings = all ? NULL : rings;
+    stuck_row = row;
+    return all;
+}
+
 void access_log_collect(void)
 {
     eventfd_t value;
 
     eventfd_read(wake_fd, &value); /* it is empty if nobody has asked for this */
+    if (stuck_rings && !collect(stuck_rings, stuck_row))
+        return;
     for (const struct log_rings *rings = first_rings; rings; rings = rings->next) {
-        for (unsigned i = 0; i < rings->count; i++) {
-            struct log_ring *ring = &rings->all[i];
-            const uint64_t from = atomic_load_explicit(&ring->collected, memory_order_relaxed);
-            uint64_t to = atomic_load_explicit(&ring->written, memory_order_acquire), lost;
-
-            if (to - from > RING_BYTES) /* a worker has invented it; we read no further than the ring */
-                to = from + RING_BYTES;
-            if (from == to)
-                continue;
-            lost = write_out(ring, from, to);
-            if (lost > 0)
-                access_log_count_dropped(scoreboard_counters(rings->scoreboard, i), lost);
-            atomic_store_explicit(&ring->collected, to, memory_order_release);
-            atomic_store(&ring->told, false);
+        for (unsigned row = 0; row < rings->count; row++) {
+            if (!collect(rings, row))
+                return;
         }
     }
 }

@@ -3,9 +3,9 @@
  *
  * DESIGN. Whoever serves must not wait for a disk. A worker puts the finished line into a ring of its own in
  * shared memory; the master, which serves nobody, writes what the rings hold some twenty times a second, and
- * at once when one is half full (access_log_wake_fd()). When a ring is full because the disk does not keep
- * up, or the disk takes no more, lines are dropped and counted (access_log_dropped), and nobody waits. A
- * worker that dies loses no line that was complete.
+ * at once when one is half full (access_log_wake_fd()). When a ring is full because the disk, or who reads a
+ * pipe in its place, does not keep up, or the disk takes no more, lines are dropped and counted
+ * (access_log_dropped), and nobody waits. A worker that dies loses no line that was complete.
  *
  * A line is begun (access_log_line.c) when its reply begins, because what the client sent is there then.
  * Until the reply has come to its end it waits in memory of the connection, which keeps the text of the

@@ -90,6 +90,31 @@ def test_lines_that_a_full_disk_does_not_take_are_counted(start: Callable[..., A
     assert server.log().count("cannot write the access log /dev/full: lines are lost") == 1
 
 
+def test_lines_that_nobody_reads_from_a_pipe_wait_and_the_server_does_not(
+    start: Callable[..., Any], log: Path, await_state: Callable[..., Any]
+) -> None:
+    """It answers and serves; whoever reads on finds whole lines, and those that are missing are counted."""
+    os.mkfifo(log)
+    with os.fdopen(os.open(log, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+        server = start(workers=2, access_log=log)
+        connections = [server.connect() for _ in range(4)]
+        path = "/" + "x" * 1900
+        for connection in connections:
+            for _ in range(100):  # more than the pipe and the rings hold
+                assert connection.get(path).status == 404
+        server.await_total(replies_404=400)
+        assert server.total()["access_log_dropped"] > 0
+        text = b""
+
+        def is_all_there() -> bool:
+            nonlocal text
+            text += pipe.read() or b""
+            return text.count(b"\n") + server.total()["access_log_dropped"] == 400
+
+        await_state(is_all_there)
+    assert all(COMBINED.fullmatch(line) for line in text.decode().splitlines())
+
+
 def test_what_a_client_sends_cannot_forge_a_line(
     start: Callable[..., Any], log: Path, await_state: Callable[..., Any]
 ) -> None:
