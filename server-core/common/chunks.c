@@ -3,20 +3,21 @@
  */
 #include "chunks.h"
 
+#include "field_characters.h"
 #include "hex.h"
-
-#include <stdbool.h>
 
 /* What comes next. */
 enum {
     SIZE_FIRST,
-    SIZE, /* a further digit, or the end of the size */
+    SIZE,  /* a further digit, or the end of the size */
+    BLANK, /* white space behind it, which may go on */
     EXTENSION,
     SIZE_END, /* the line feed */
     CONTENTS,
     CONTENTS_CR,
     CONTENTS_END,
     TRAILER_FIRST, /* of a line behind the last chunk, or the CR of the empty line that ends the body */
+    TRAILER_NAME,
     TRAILER,
     TRAILER_END,
     LAST_END,
@@ -27,10 +28,18 @@ void chunks_begin(struct chunks *chunks)
     *chunks = (struct chunks){.state = SIZE_FIRST};
 }
 
-/* Says whether a line may hold the byte: no control but the tab. */
-static bool is_text(char byte)
+/* Takes a byte behind the digits of a size. */
+static enum chunks_step end_size(struct chunks *chunks, char byte)
 {
-    return byte == '\t' || ((unsigned char)byte >= ' ' && byte != 0x7F);
+    if (byte == '\r')
+        chunks->state = SIZE_END;
+    else if (byte == ';')
+        chunks->state = EXTENSION;
+    else if (byte == ' ' || byte == '\t')
+        chunks->state = BLANK;
+    else
+        return CHUNKS_BROKEN;
+    return CHUNKS_FRAMING;
 }
 
 /* Takes a byte of the size of a chunk. */
@@ -45,15 +54,7 @@ static enum chunks_step take_size(struct chunks *chunks, uint64_t size_max, char
         chunks->left = chunks->left * 16 + (unsigned)digit;
         return chunks->left > size_max ? CHUNKS_TOO_LONG : CHUNKS_FRAMING;
     }
-    if (chunks->state == SIZE_FIRST)
-        return CHUNKS_BROKEN;
-    if (byte == '\r')
-        chunks->state = SIZE_END;
-    else if (byte == ';' || byte == ' ' || byte == '\t')
-        chunks->state = EXTENSION;
-    else
-        return CHUNKS_BROKEN;
-    return CHUNKS_FRAMING;
+    return chunks->state == SIZE_FIRST ? CHUNKS_BROKEN : end_size(chunks, byte);
 }
 
 /* Takes a byte of a line of text, which goes on with state `end` when its CR has come. */
@@ -61,7 +62,7 @@ static enum chunks_step take_text(struct chunks *chunks, char byte, uint8_t end)
 {
     if (byte == '\r')
         chunks->state = end;
-    else if (!is_text(byte))
+    else if (!field_value_character(byte))
         return CHUNKS_BROKEN;
     return CHUNKS_FRAMING;
 }
@@ -73,6 +74,13 @@ static enum chunks_step take_mark(struct chunks *chunks, char byte, char wanted,
     return byte == wanted ? CHUNKS_FRAMING : CHUNKS_BROKEN;
 }
 
+/* Takes a byte of the name of a trailer, or the mark in its place behind which `next` follows. */
+static enum chunks_step take_name(struct chunks *chunks, char byte, char mark, uint8_t next)
+{
+    chunks->state = byte == mark ? next : TRAILER_NAME;
+    return byte == mark || field_name_character(byte) ? CHUNKS_FRAMING : CHUNKS_BROKEN;
+}
+
 /* Takes a byte of the framing. */
 static enum chunks_step take_framing(struct chunks *chunks, uint64_t size_max, char byte)
 {
@@ -80,6 +88,8 @@ static enum chunks_step take_framing(struct chunks *chunks, uint64_t size_max, c
     case SIZE_FIRST:
     case SIZE:
         return take_size(chunks, size_max, byte);
+    case BLANK:
+        return end_size(chunks, byte);
     case EXTENSION:
         return take_text(chunks, byte, SIZE_END);
     case SIZE_END:
@@ -89,10 +99,9 @@ static enum chunks_step take_framing(struct chunks *chunks, uint64_t size_max, c
     case CONTENTS_END:
         return take_mark(chunks, byte, '\n', SIZE_FIRST);
     case TRAILER_FIRST:
-        if (byte == ' ' || byte == '\t' || byte == ':')
-            return CHUNKS_BROKEN;
-        chunks->state = TRAILER;
-        return take_text(chunks, byte, LAST_END);
+        return take_name(chunks, byte, '\r', LAST_END);
+    case TRAILER_NAME:
+        return take_name(chunks, byte, ':', TRAILER);
     case TRAILER:
         return take_text(chunks, byte, TRAILER_END);
     case TRAILER_END:

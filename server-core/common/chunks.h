@@ -2,8 +2,9 @@
  * A body in chunks (RFC 9112 §7.1): which of its bytes are contents, and where it ends.
  *
  * It may be fed in pieces of any size, and copies nothing. Extensions and trailers are read over. Framing is
- * taken strictly: CR LF ends a line, a size has hexadecimal digits only, and lines hold nothing that a header
- * value may not. How much of all that may come is for the caller to limit.
+ * taken strictly: CR LF ends a line, a size has hexadecimal digits only, with nothing but extensions behind
+ * them, trailers are fields, and lines hold nothing that the value of a field may not. How much of all that
+ * may come is for the caller to limit.
  */
 #ifndef TRIMTAB_CHUNKS_H
 #define TRIMTAB_CHUNKS_H

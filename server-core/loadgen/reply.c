@@ -3,25 +3,14 @@
  */
 #include "reply.h"
 
+#include "common/field_characters.h"
+
 #include <string.h>
 #include <strings.h>
 
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-/* RFC 9110 §5.6.2: the characters that a field name consists of, those first that are in most. */
-static bool is_token_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || is_digit(c) ||
-           (c != '\0' && strchr("!#$%&'*+.^_`|~", c) != NULL);
-}
-
-/* RFC 9110 §5.5: visible characters, blanks and bytes from 0x80 on. */
-static bool is_value_character(char c)
-{
-    return ((unsigned char)c >= ' ' && c != 0x7f) || c == '\t';
 }
 
 static bool all(struct reply_text text, bool (*test)(char))
@@ -78,7 +67,7 @@ static bool parse_status_line(struct reply_text line, unsigned *status, unsigned
 
     if (line.length < 12 || memcmp(c, "HTTP/1.", 7) != 0 || !is_digit(c[7]) || c[8] != ' ' ||
         !is_digit(c[9]) || !is_digit(c[10]) || !is_digit(c[11]) || (line.length > 12 && c[12] != ' ') ||
-        !all(line, is_value_character))
+        !all(line, field_value_character))
         return false;
     *minor = (unsigned)(c[7] - '0');
     *status = (unsigned)((c[9] - '0') * 100 + (c[10] - '0') * 10 + (c[11] - '0'));
@@ -144,7 +133,8 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
             return REPLY_MALFORMED;
         struct reply_text name = split(&line, ':');
         bool colon = line.start != name.start + name.length;
-        if (!colon || name.length == 0 || !all(name, is_token_character) || !all(line, is_value_character))
+        if (!colon || name.length == 0 || !all(name, field_name_character) ||
+            !all(line, field_value_character))
             return REPLY_MALFORMED;
         if (equals(name, "Content-Length")) {
             uint64_t announced;

@@ -3,16 +3,15 @@
  */
 #include "httpd/config/path_section.h"
 
+#include "common/field_characters.h"
 #include "httpd/log.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define EXPIRES_MAX_S (10 * INT64_C(366) * 86400)
-#define TOKEN_SIGNS   "!#$%&'*+-.^_`|~" /* RFC 9110 §5.6.2, beside letters and digits */
 
 bool path_section_begin(struct presentation *presentation, size_t host, const char *prefix,
                         const char *origin)
@@ -80,11 +79,11 @@ static const char *mistake(const char *line, size_t length_before)
     if (!colon || colon == line || *value == '\0')
         return "expected Name: value";
     for (const char *at = line; at < colon; at++) {
-        if (!isalnum((unsigned char)*at) && !strchr(TOKEN_SIGNS, *at))
+        if (!field_name_character(*at))
             return "expected a name of letters, digits and dashes";
     }
     for (const char *at = value; *at; at++) {
-        if (iscntrl((unsigned char)*at) && *at != '\t')
+        if (!field_value_character(*at))
             return "expected a value without control characters";
     }
     if (is_ours(line, (size_t)(colon - line)))
