@@ -226,10 +226,13 @@ static unsigned take_host(struct request *request, const char *value, size_t len
     return 0;
 }
 
+/* 9110:10.1.1. From a client of HTTP/1.0 it means nothing. */
 static unsigned take_expectation(struct request *request, const char *value, size_t length)
 {
-    request->expects_continue = text_equals(value, length, "100-continue");
-    return request->expects_continue ? 0 : HTTP_EXPECTATION_FAILED;
+    if (!text_equals(value, length, "100-continue"))
+        return HTTP_EXPECTATION_FAILED;
+    request->expects_continue = request->minor_version > 0;
+    return 0;
 }
 
 /* The headers that are looked at while the head is parsed. */

@@ -179,6 +179,9 @@ static const struct vector VECTORS[] = {
 
     {"continue without body", GET HOST "Expect: 100-continue\r\n\r\n", 0, true, "/"},
     {"continue with body", GET HOST "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 0, false, "/"},
+    {"continue in 1.0 means nothing",
+     "GET / HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello", 0,
+     true, "/"},
     {"unknown expectation", GET HOST "Expect: 200-ok\r\n\r\n", 417, false, NULL},
 };
 
