@@ -3,6 +3,7 @@
  */
 #include "httpd/http/date.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,18 @@ static const char DAYS[7][10] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
 static const char MONTHS[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
+/* Of the years that have four digits: 0 to 9999. */
+#define FIRST_SECOND INT64_C(-62167219200)
+#define LAST_SECOND  INT64_C(253402300799)
+
+/* Returns the nearest second that has a date: a file may say of itself that it is as old as it likes. */
+static time_t within_years(time_t second)
+{
+    if (second < FIRST_SECOND)
+        return FIRST_SECOND;
+    return second > LAST_SECOND ? LAST_SECOND : second;
+}
+
 void http_date_update(struct http_date *date, time_t second)
 {
     struct tm utc;
@@ -18,7 +31,7 @@ void http_date_update(struct http_date *date, time_t second)
 
     if (date->second == second && date->text[0])
         return;
-    gmtime_r(&second, &utc);
+    gmtime_r(&(time_t){within_years(second)}, &utc);
     snprintf(text, sizeof(text), "%.3s, %02d %s %04d %02d:%02d:%02d GMT", DAYS[utc.tm_wday], utc.tm_mday,
              MONTHS[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
     memcpy(date->text, text, HTTP_DATE_LENGTH);
@@ -119,6 +132,15 @@ static int whole_year(int two_digits, time_t now)
     return year > utc.tm_year + 1900 + 50 ? year - 100 : year;
 }
 
+/* Says whether a month (from 0 on) has such a day. */
+static bool has_day(int year, int month, int day)
+{
+    static const int days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const bool is_leap_year = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return day >= 1 && day <= days[month] + (month == 1 && is_leap_year);
+}
+
 bool http_date_parse(const char *text, size_t length, time_t now, time_t *second)
 {
     struct cursor cursor = {.text = text, .end = text + length};
@@ -128,7 +150,7 @@ bool http_date_parse(const char *text, size_t length, time_t now, time_t *second
 
     if (day_letters == 0)
         return false;
-    if (*cursor.text == ' ') { /* Sun Nov  6 08:49:37 1994 */
+    if (day_letters == 3 && *cursor.text == ' ') { /* Sun Nov  6 08:49:37 1994 */
         take_text(&cursor, " ");
         utc.tm_mon = take_month(&cursor);
         take_text(&cursor, " ");
@@ -150,7 +172,7 @@ bool http_date_parse(const char *text, size_t length, time_t now, time_t *second
         take_time(&cursor, &utc);
         take_text(&cursor, " GMT");
     }
-    if (cursor.failed || cursor.text != cursor.end || utc.tm_mday < 1 || utc.tm_mday > 31 ||
+    if (cursor.failed || cursor.text != cursor.end || !has_day(year, utc.tm_mon, utc.tm_mday) ||
         utc.tm_hour > 23 || utc.tm_min > 59 || utc.tm_sec > 60)
         return false;
     utc.tm_year = year - 1900;

@@ -4,6 +4,7 @@
 #include "httpd/http/date.h"
 #include "tests/unit.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define EXAMPLE 784111777  /* the one of RFC 9110 §5.6.7 */
@@ -18,6 +19,10 @@ static void test_date_has_the_form_of_http(void **state)
     assert_string_equal(date.text, "Sun, 06 Nov 1994 08:49:37 GMT");
     http_date_update(&date, 1582934400 + 86399);
     assert_string_equal(date.text, "Sat, 29 Feb 2020 23:59:59 GMT");
+    http_date_update(&date, INT64_MIN);
+    assert_string_equal(date.text, "Sat, 01 Jan 0000 00:00:00 GMT");
+    http_date_update(&date, INT64_MAX);
+    assert_string_equal(date.text, "Fri, 31 Dec 9999 23:59:59 GMT");
 }
 
 static void test_each_form_is_read(void **state)
@@ -43,11 +48,16 @@ static void test_each_form_is_read(void **state)
         {"Sun, 06 nov 1994 08:49:37 GMT", -1},
         {"sun, 06 Nov 1994 08:49:37 GMT", -1},
         {"Sun, 00 Nov 1994 08:49:37 GMT", -1},
+        {"Thu, 31 Nov 1994 08:49:37 GMT", -1},
+        {"Mon, 29 Feb 2100 08:49:37 GMT", -1},
+        {"Tue, 29 Feb 2000 00:00:00 GMT", 951782400},
+        {"Sat, 31 Dec 2016 23:59:60 GMT", 1483228800}, /* a leap second */
         {"Sun, 06 Nov 1994 24:49:37 GMT", -1},
         {"Sun, 06 Nov 1994 08:60:37 GMT", -1},
         {"Sun, 06-Nov-1994 08:49:37 GMT", -1},
         {"Sunday, 06 Nov 1994 08:49:37 GMT", -1},
         {"Sun Nov 6 08:49:37 1994", -1},
+        {"Sunday Nov  6 08:49:37 1994", -1},
         {"784111777", -1},
     };
 
