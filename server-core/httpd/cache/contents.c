@@ -15,13 +15,19 @@
 #define BUCKETS      16384 /* a power of two */
 #define EXAMINED_MAX 64    /* contents that are looked at, from the oldest, to make room */
 
-/* Which version of which file. */
+/* Which version of which file. Who writes a file may set back when it was modified, but not when it was
+ * changed. */
 struct version {
     dev_t device;
     ino_t inode;
     uint64_t size;
-    struct timespec modified;
+    struct timespec modified, changed;
 };
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
 
 struct contents {
     struct lru_link order;
@@ -69,7 +75,7 @@ static struct contents **bucket_of(struct contents_cache *cache, const struct ve
 static bool same_version(const struct version *a, const struct version *b)
 {
     return a->inode == b->inode && a->device == b->device && a->size == b->size &&
-           a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
+           same_time(&a->modified, &b->modified) && same_time(&a->changed, &b->changed);
 }
 
 /* Takes contents out of the cache and gives back its reference. */
@@ -114,7 +120,7 @@ static struct contents *find(struct contents_cache *cache, const struct version 
 struct contents *contents_get(struct contents_cache *cache, const struct cached_file *file,
                               struct counters *counters)
 {
-    const struct version version = {file->device, file->inode, file->size, file->modified};
+    const struct version version = {file->device, file->inode, file->size, file->modified, file->changed};
     struct contents *contents;
 
     if (file->size > cache->capacity) {

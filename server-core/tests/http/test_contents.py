@@ -80,6 +80,20 @@ def test_replaced_file_is_read_anew(start: Callable[..., Any], await_state: Call
     await_state(lambda: connection.get("/file").body == b"new contents")
 
 
+def test_file_that_was_written_in_its_place_is_read_anew_though_its_time_was_set_back(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """As `rsync --inplace --times` and reproducible builds leave it: as long and as old as before."""
+    server = start(sendfile="off")
+    path = server.write("file", b"a" * 9000)
+    os.utime(path, (1e9, 1e9))
+    connection = server.connect()
+    assert connection.get("/file").body == b"a" * 9000
+    server.write("file", b"b" * 9000)
+    os.utime(path, (1e9, 1e9))
+    await_state(lambda: connection.get("/file").body == b"b" * 9000)
+
+
 def test_file_that_changes_while_it_is_sent_arrives_as_it_was(
     start: Callable[..., Any], await_state: Callable[..., Any]
 ) -> None:
