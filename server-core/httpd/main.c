@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Sees to it that nothing opened later gets the number of stderr, whoever has started us without one: messages
+/* Sees to it that nothing opened later gets the number of stderr if we were started without one: messages
  * would go there. */
 static void occupy_standard_descriptors(void)
 {
