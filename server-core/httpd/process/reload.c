@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Says whether two texts are the same or both unset. */
 static bool same_text(const char *one, const char *other)
@@ -79,10 +80,14 @@ static void replace(struct master *master, struct master *next, struct master *o
     worker_processes_end(older, false, RELOAD_LIMIT_S * NS_PER_S);
 }
 
-static void say_that_nothing_changes(void)
+/* Everything stays as it was: also the limit of descriptors, which depends on the events that a configuration
+ * asks for, and which a worker that is replaced inherits. */
+static void refuse(const struct rlimit *descriptors)
 {
     static const char sentence[] = "the configuration is not taken up, everything stays as it was";
 
+    if (setrlimit(RLIMIT_NOFILE, descriptors) != 0)
+        log_errno("cannot restore the limit of descriptors");
     log_error(sentence);
     notify_ready(sentence);
 }
@@ -92,18 +97,20 @@ void reload(struct master *master)
     struct master *older = malloc(sizeof(*older));
     struct config *config = malloc(sizeof(*config));
     struct master next = *master;
+    struct rlimit descriptors;
 
+    getrlimit(RLIMIT_NOFILE, &descriptors);
     notify_reloading();
     access_log_reopen(); /* which may be why the signal was sent */
     if (!older || !config) {
         log_errno("cannot take up the configuration");
-        say_that_nothing_changes();
+        refuse(&descriptors);
         free(older);
         free(config);
         return;
     }
     if (config_load(config, master->source) != EXIT_SUCCESS || !can_follow(master, config)) {
-        say_that_nothing_changes();
+        refuse(&descriptors);
         config_release(config);
         free(config);
         free(older);
@@ -119,7 +126,7 @@ void reload(struct master *master)
     next.wake_fds = NULL;
     next.listener_count = next.worker_count = 0;
     if (!service_open(&next, master)) {
-        say_that_nothing_changes();
+        refuse(&descriptors);
         give_up(&next, master);
         free(older);
         return;

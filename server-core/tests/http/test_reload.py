@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import struct
@@ -222,6 +223,7 @@ def test_reply_under_way_and_idle_connection_are_finished_by_the_old_worker(
         ({"workers": 0}, "workers = 0: expected an integer from 1 to 1024"),
         ({"wrokers": 2}, "unknown key wrokers"),
         ({"root": "/none"}, "root = /none: expected a directory: No such file or directory"),
+        ({"events": "select", "max_connections": 400, "root": "/none"}, "root = /none: expected a directory"),
         ({"accept_limit": 0}, "accept_limit = 0: expected an integer from 1 to 1000000, or inf, or auto"),
         ({"workers": 2, "max_connections": 1}, "expected at least one for each of the 2 workers"),
         ({"max_connections": 1000000}, "max_connections = 1000000: 1000000 connections a worker do not fit"),
@@ -246,6 +248,7 @@ def test_configuration_that_cannot_be_taken_up_changes_nothing(
     server = start()
     server.write("file", b"contents")
     before, pids = server.command("show config"), server.worker_pids()
+    limit = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
     good = server.configuration.read_text()
     connection = server.connect()
     assert connection.get("/file").body == b"contents"
@@ -255,6 +258,7 @@ def test_configuration_that_cannot_be_taken_up_changes_nothing(
     await_state(lambda: NOT_TAKEN_UP in server.log())
     assert sentence in server.log()
     assert (server.command("show config"), server.worker_pids()) == (before, pids)
+    await_state(lambda: resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == limit)
     await_state(lambda: sorted(open_files(server.process.pid)) == files)
     assert "connection" not in connection.get("/file").headers
     server.configuration.write_text(good)
