@@ -34,7 +34,7 @@ struct thread {
     struct pool *pool;
     struct worker *worker; /* made once; a thread that is started again goes on with it */
     bool running;
-    bool ending; /* no longer counted as free */
+    bool free; /* it has no connection, and does not end */
 };
 
 struct pool {
@@ -42,7 +42,7 @@ struct pool {
     bool on_demand;
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t ended;
-    unsigned size, running, free; /* threads; free ones have no connection */
+    unsigned size, running; /* threads */
     struct thread *threads;
 };
 
@@ -61,39 +61,57 @@ static struct row_description describe_row(const struct config *config, unsigned
     return (struct row_description){.role = "worker", .process = 0, .cpu_position = row};
 }
 
-static void start_thread(struct pool *pool);
+static void provide(struct pool *pool);
 
 static void taken(void *user)
 {
-    struct pool *pool = ((struct thread *)user)->pool;
+    struct thread *thread = user;
 
-    pthread_mutex_lock(&pool->lock);
-    pool->free--;
-    if (pool->free == 0 && pool->running < pool->size)
-        start_thread(pool);
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&thread->pool->lock);
+    thread->free = false;
+    provide(thread->pool);
+    pthread_mutex_unlock(&thread->pool->lock);
 }
 
 static void free_again(void *user)
 {
-    struct pool *pool = ((struct thread *)user)->pool;
+    struct thread *thread = user;
 
-    pthread_mutex_lock(&pool->lock);
-    pool->free++;
-    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&thread->pool->lock);
+    thread->free = true;
+    pthread_mutex_unlock(&thread->pool->lock);
 }
 
-/* Threads that are started first end last, so that those which max_connections admits remain. */
+/* Returns how many threads may have a connection, from the first on. */
+static unsigned admitted(const struct pool *pool)
+{
+    const int64_t connections = worker_connections_in_all(pool->process);
+
+    return connections < pool->size ? (unsigned)connections : pool->size;
+}
+
+/* Says whether a thread other than this one (NULL: any) can take the next connection; called with the lock.
+ */
+static bool another_is_free(const struct pool *pool, const struct thread *thread)
+{
+    for (unsigned i = 0; i < admitted(pool); i++) {
+        if (pool->threads[i].free && &pool->threads[i] != thread)
+            return true;
+    }
+    return false;
+}
+
 static bool may_end(void *user)
 {
     struct thread *thread = user;
     struct pool *pool = thread->pool;
+    bool ends;
 
     pthread_mutex_lock(&pool->lock);
-    thread->ending = pool->on_demand && pool->free > 1 && thread != &pool->threads[0];
-    pool->free -= thread->ending;
+    ends = pool->on_demand && thread != &pool->threads[0] && another_is_free(pool, thread);
+    thread->free = !ends;
     pthread_mutex_unlock(&pool->lock);
-    return thread->ending;
+    return ends;
 }
 
 static void *thread_main(void *user)
@@ -106,11 +124,10 @@ static void *thread_main(void *user)
     if (blocking_loop_run(thread->worker, &callbacks) != EXIT_SUCCESS)
         _exit(EXIT_RUNTIME); /* the master starts the process anew */
     pthread_mutex_lock(&pool->lock);
-    pool->free -= !thread->ending;
-    thread->running = false;
+    thread->running = thread->free = false;
     pool->running--;
-    if (pool->free == 0 && !thread->worker->shutting_down)
-        start_thread(pool); /* the last free one took a connection while this one ended */
+    if (!thread->worker->shutting_down)
+        provide(pool); /* the last free one took a connection while this one ended */
     pthread_cond_signal(&pool->ended);
     pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -129,29 +146,37 @@ static bool make_worker(struct thread *thread, unsigned row)
     return false;
 }
 
-/* Starts the first thread that is not running; called with the lock. Without it the others go on. */
-static void start_thread(struct pool *pool)
+/* Starts the first of `count` threads that is not running, if there is one; called with the lock. Without it
+ * the others go on. */
+static void start_thread(struct pool *pool, unsigned count)
 {
     pthread_attr_t attributes;
     struct thread *thread = pool->threads;
     pthread_t id;
 
-    while (thread->running)
+    while (thread < pool->threads + count && thread->running)
         thread++;
+    if (thread == pool->threads + count)
+        return;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     thread->pool = pool;
-    thread->ending = false;
     if ((!thread->worker && !make_worker(thread, (unsigned)(thread - pool->threads))) ||
         (errno = pthread_create(&id, &attributes, thread_main, thread)) != 0) {
         log_errno("cannot start thread %u", (unsigned)(thread - pool->threads));
     } else {
-        thread->running = true;
+        thread->running = thread->free = true;
         pool->running++;
-        pool->free++;
     }
     pthread_attr_destroy(&attributes);
+}
+
+/* Sees to it that a thread is free for the next connection, if there may be one; called with the lock. */
+static void provide(struct pool *pool)
+{
+    if (pool->running < pool->size && !another_is_free(pool, NULL))
+        start_thread(pool, admitted(pool));
 }
 
 static void wake_threads(struct pool *pool)
@@ -165,6 +190,8 @@ static void wake_threads(struct pool *pool)
             errno != EAGAIN)
             log_errno("cannot wake thread %u", i);
     }
+    if (!atomic_load(&pool->process->settings->shutting_down))
+        provide(pool); /* other threads may be admitted now */
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -201,7 +228,7 @@ static int run(struct worker *process)
     }
     pthread_mutex_lock(&pool.lock);
     for (unsigned i = 0; i < (pool.on_demand ? 1 : pool.size); i++)
-        start_thread(&pool);
+        start_thread(&pool, pool.size);
     started = pool.running > 0;
     pthread_mutex_unlock(&pool.lock);
     if (!started)

@@ -68,6 +68,25 @@ def test_threads_on_demand_come_with_connections_and_go_when_idle(
     assert server.connect().get("/file").body == b"contents"
 
 
+def test_thread_on_demand_is_one_that_max_connections_admits(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """The free thread that has been left is beyond a limit that is set now: another one is started."""
+    server = start(architecture="mt", workers=20, thread_pool="on-demand")
+    server.write("file", b"contents")
+    await_state(lambda: thread_count(server) == 2)
+    connections = [server.connect() for _ in range(20)]
+    for connection in connections:
+        assert connection.get("/file").body == b"contents"
+    server.begin_requests(connections[0])  # of the first thread
+    server.command("set keepalive_timeout 0.5")
+    for connection in connections[1:]:
+        connection.close()
+    await_state(lambda: thread_count(server) == 3)
+    server.command("set max_connections 2")
+    assert server.connect().get("/file").body == b"contents"
+
+
 def test_fixed_threads_are_there_from_the_beginning(
     start: Callable[..., Any], await_state: Callable[..., Any]
 ) -> None:
