@@ -253,7 +253,8 @@ bool http2_begin(struct connections *all, struct connection *c)
 
 bool http2_wake(struct connections *all, struct connection *c, uint64_t now_ns)
 {
-    return go_on(all, c, 0, now_ns);
+    /* On its way to another connection, it asks what is due when that is open. */
+    return c->state < ASKING || go_on(all, c, 0, now_ns);
 }
 
 bool http2_read(struct connections *all, struct connection *c, bool until_empty)

@@ -1,5 +1,7 @@
 """What happens to a connection of HTTP/2 takes all its streams, and loses none without need."""
 
+import contextlib
+import socket
 import ssl
 import subprocess
 from typing import Any
@@ -48,6 +50,33 @@ def test_leaving_server_loses_no_request(ask, serve_h2, write_log):
     assert result["http2"]["asked_again"] == 2
     assert result["sessions"]["reopened"] == 1
     assert result["sessions"]["completed"] == 1
+
+
+def leaves_behind_the_first(peer: Peer) -> None:
+    """Answers the first request, and takes leave when there is a second one."""
+    peer.reply(peer.await_asked(1)[0])
+    peer.await_asked(2)
+    peer.h2.close_connection(last_stream_id=peer.asked[0].stream)
+    peer.flush()
+    while peer.connection.socket.recv(65536):
+        pass
+
+
+def test_session_on_its_way_to_another_connection_opens_no_further_one(ask, serve, serve_h2, write_log):
+    """Where it goes nobody is accepted, and meanwhile the pause before its next request ends."""
+    full = serve(None, backlog=0)
+    addresses = [server.url.removeprefix("http://") for server in (serve_h2(leaves_behind_the_first), full)]
+    host, port = addresses[1].split(":")
+    with contextlib.ExitStack() as clients:
+        for _ in range(3):  # more than its queue takes
+            client = clients.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex((host, int(port)))
+        destinations = ("--destination", ",".join(addresses), "--timeout", "4")
+        log = write_log("/page size=10\n /a size=10 think=1\n /b size=10\n")
+        result = ask(f"http://{addresses[0]}", *ONE, *destinations, "--sessions", log)
+    assert cells(result) == {"replied": 1, "timed_out_before_read": 1, "abandoned": 1}
+    assert result["sessions"]["reopened"] == 1
 
 
 def leaves_in_anger(peer: Peer) -> None:
