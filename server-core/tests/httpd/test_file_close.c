@@ -101,5 +101,6 @@ int main(void)
         cmocka_unit_test(test_architecture_that_may_wait_has_no_thread_for_it),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

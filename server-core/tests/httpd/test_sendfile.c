@@ -131,5 +131,6 @@ int main(void)
         cmocka_unit_test(test_file_that_has_become_shorter_is_told_from_a_full_socket),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,5 +141,6 @@ int main(void)
         cmocka_unit_test(test_wish_for_another_proof_is_a_refusal),
         cmocka_unit_test(test_result_after_an_error_is_read),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
