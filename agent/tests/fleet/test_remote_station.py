@@ -101,14 +101,16 @@ def report(number):
 class Engine:
     """As `controller.Fleet`, with the station web1 in this process.
 
-    `answers` says whether the scheduler does, `there` whether web1 is in the fleet; `forget` loses what has
-    been ordered. Orders go no further than here while `deaf`, as those to a host that has just died.
+    `answers` says whether the scheduler does, `there` whether web1 is in the fleet; `generators` has the
+    addresses of those that are, by name; `forget` loses what has been ordered. Orders go no further than here
+    while `deaf`, as those to a host that has just died.
     """
 
     def __init__(self, host):
         self.host = host
         self.answers = self.there = True
         self.deaf = False
+        self.generators = {}
         self.orders = []
         self._waiting = []
         self._threads = ThreadPoolExecutor(8)
@@ -120,11 +122,19 @@ class Engine:
         """Who is there, by the scheduler's word."""
         if not self.answers:
             raise FleetError("no scheduler answers")
-        facts = {"host": vars(records_host())}
-        web1 = Present(
-            name="web1", role="server", address="tls://web1", facts=facts, condition={}, last_seen=0.0
-        )
-        return {"web1": web1} if self.there else {}
+        servers = {"web1": "tls://web1"} if self.there else {}
+        return {
+            name: Present(
+                name=name,
+                role=role,
+                address=address,
+                facts={"host": vars(records_host())},
+                condition={},
+                last_seen=0.0,
+            )
+            for role, of_role in (("server", servers), ("generator", self.generators))
+            for name, address in of_role.items()
+        }
 
     def carry_out(self, _address, order):
         """Hands it on."""
@@ -157,10 +167,12 @@ class Engine:
 class Study:
     """A study that waits for trial 1 of a run at web1."""
 
-    def __init__(self, engine, repository, run_id):
+    def __init__(self, engine, repository, run_id, generators=()):
         self._engine = engine
         self._run_id = run_id
-        self.station = RemoteStation(engine, repository, run_id, engine.present()["web1"])
+        self.station = RemoteStation(
+            engine, repository, run_id, engine.present()["web1"], generators, 1 if generators else 0
+        )
         self._thread = ThreadPoolExecutor(1)
         self._bookings = repository.bookings(run_id)
 
@@ -224,8 +236,8 @@ def new_study(repository, new_run, engine):
     repository.register_station("web1", StationRole.SERVER, host_id, "tls://web1", {}, settled=True)
     run_id, made = new_run().id, []
 
-    def make():
-        made.append(Study(engine, repository, run_id))
+    def make(**options):
+        made.append(Study(engine, repository, run_id, **options))
         return made[-1]
 
     yield make
@@ -259,6 +271,17 @@ def test_scheduler_that_dies_loses_nothing(engine, trials, study):
     assert answer.result(60).reason == "trial 1"
     assert (trials.begun, study.booking.token) == (1, 1)
     assert {order.token for order in engine.orders} == {1}
+
+
+def test_generator_that_has_gone_is_not_booked_while_another_is_there(engine, repository, new_study):
+    """The database knows it still, and it stands before the other."""
+    host_id = repository.register_host(records_host())
+    for name in ("load1", "load2"):
+        repository.register_station(name, StationRole.GENERATOR, host_id, f"tls://{name}", {})
+    engine.generators = {"load2": "tls://load2:2"}
+    assert new_study(generators=("load1", "load2")).order().result(60).reason == "trial 1"
+    (order,) = engine.orders
+    assert [(each.name, each.address) for each in order.generators] == [("load2", "tls://load2:2")]
 
 
 def test_network_that_is_cut_does_not_keep_a_result_from_the_record(engine, trials, study):

@@ -158,15 +158,19 @@ class RemoteStation:
 
     def _where(self) -> Present:
         """Where the station is now; waits for a while if it is nowhere. Raises StationLost, Stopped."""
+        return self._all_there()[self.name]
+
+    def _all_there(self) -> dict[str, Present]:
+        """All that are in the fleet now, this one among them; see _where()."""
         deadline = time.monotonic() + ABSENT_S
         while True:
             try:
-                present = self._fleet.present().get(self.name)
+                present = self._fleet.present()
             except FleetError as error:
-                present, why = None, str(error)
+                present, why = {}, str(error)
             else:
                 why = "it has left the fleet"
-            if present is not None:
+            if self.name in present:
                 return present
             if time.monotonic() > deadline:
                 raise StationLost(self.name, why)
@@ -185,15 +189,18 @@ class RemoteStation:
         """
         deadline = time.monotonic() + ABSENT_S + LEASE_S
         while True:
-            address = self._where().address
+            present = self._all_there()
+            # One that has gone is in the database still, and would be booked again and again.
+            among = [name for name in self._generators if name in present]
             claim = self._bookings.book(
-                booking_id, self.name, LEASE_S, generators=self._generators_each, among=self._generators
+                booking_id, self.name, LEASE_S, generators=self._generators_each, among=among
             )
             if claim is not None:
                 self._at_generators = tuple(
-                    AtGenerator(name=each.name, address=each.address) for each in claim.generators
+                    AtGenerator(name=each.name, address=present[each.name].address)
+                    for each in claim.generators
                 )
-                return claim.booking, address
+                return claim.booking, present[self.name].address
             if time.monotonic() > deadline:
                 raise StationLost(self.name, self._why_not())
             if self._stop.wait(0.2):
@@ -207,7 +214,7 @@ class RemoteStation:
             return "it is booked for another run"
         if own.state.value != "ready":
             return f"it is {own.state.value}"
-        return "not enough generators are free" if self._generators_each else "it cannot be booked"
+        return "not enough generators are there and free" if self._generators_each else "it cannot be booked"
 
     def _answered(self, number: int, order: WorkOrder, address: str) -> Answer:
         """What has become of an order, by the station's word or the database's.

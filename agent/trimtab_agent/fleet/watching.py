@@ -18,9 +18,10 @@ EVERY_S = 5.0
 
 
 class Watching:
-    """Notes every few seconds which generators are there, and which stations are not any more.
+    """Notes every few seconds which generators are there.
 
-    Stations of servers register themselves. A scheduler that does not answer says nothing about anybody.
+    Stations of servers register themselves. Who has gone is not noted: a scheduler that was just started
+    knows nobody yet.
     """
 
     def __init__(self, fleet: Fleet, repository: Repository) -> None:
