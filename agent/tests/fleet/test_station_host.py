@@ -230,3 +230,22 @@ def test_result_under_a_lease_that_was_lost_is_not_recorded(repository, host, or
     assert answer.what == "lost"
     assert f"token {newer.token} holds it" in answer.sentence
     assert booking(repository, order).state is BookingState.BOOKED
+
+
+def test_station_that_has_begun_nothing_can_be_booked_though_the_database_went_away_in_between(
+    repository, host, ordered, monkeypatch
+):
+    """What it was told last was recorded, and the word that it was did not come."""
+    tell, told = repository.set_station_settled, []
+
+    def lost_once(name, settled):
+        tell(name, settled)
+        told.append(settled)
+        if len(told) == 1:
+            raise DatabaseUnavailableError("The connection was lost.")
+
+    monkeypatch.setattr(repository, "set_station_settled", lost_once)
+    answer = host().carry_out(ordered())
+    assert (answer.what, answer.code) == ("failed", "database")
+    assert told == [False, True]
+    assert repository.station("web1").settled

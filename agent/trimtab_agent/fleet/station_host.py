@@ -149,6 +149,7 @@ class StationHost:
         except LOST as error:
             return Answer(what="lost", sentence=str(error))
         except DatabaseError as error:
+            self._settle(True)  # it may have been recorded all the same, and nothing has been begun
             return Answer(what="failed", sentence=str(error), code="database")
         request = {
             "do": "job",
