@@ -4,8 +4,10 @@ import asyncio
 import logging
 import os
 import pickle
+import ssl
 from collections.abc import Callable
 
+import dask
 import pytest
 from distributed import Client
 from distributed.core import rpc
@@ -206,3 +208,13 @@ def test_credentials_hold_a_name_and_are_for_their_owner_alone(credentials, tmp_
     half.chmod(0o644)
     with pytest.raises(FleetError, match="expected mode 0600"):
         security_of(half)
+
+
+def test_members_speak_nothing_older_than_tls_1_3(credentials):
+    """Also where the engine has not been set up yet when they are made."""
+    with dask.config.set({"distributed.comm.tls.min-version": 1.2}):
+        security = security_of(credentials)
+    for role in ("client", "worker"):
+        assert security.get_connection_args(role)["ssl_context"].minimum_version is ssl.TLSVersion.TLSv1_3
+    for role in ("scheduler", "worker"):
+        assert security.get_listen_args(role)["ssl_context"].minimum_version is ssl.TLSVersion.TLSv1_3

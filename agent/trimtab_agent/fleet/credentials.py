@@ -9,6 +9,7 @@ DNS).
 
 import re
 import secrets
+import ssl
 import subprocess
 import tempfile
 from datetime import date
@@ -103,7 +104,13 @@ def security_of(path: Path) -> "Security":
         for role in ("client", "worker", "scheduler")
         for part, text in (("key", keys[0]), ("cert", certificates[0]))
     }
-    return Security(require_encryption=True, tls_ca_file=certificates[1], **own)
+    # Said here, and not by the engine's settings: these are made before that is set up.
+    return Security(
+        require_encryption=True,
+        tls_ca_file=certificates[1],
+        tls_min_version=ssl.TLSVersion.TLSv1_3,
+        **own,
+    )
 
 
 def name_in(path: Path) -> str:

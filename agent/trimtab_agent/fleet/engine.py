@@ -74,7 +74,6 @@ CONFIGURATION: Final = {
     "distributed.worker.memory.terminate": False,
     "distributed.admin.low-level-log-length": 10,  # events are for those who listen now
     "distributed.admin.tick.limit": "60s",  # or it complains of every busy moment
-    "distributed.comm.tls.min-version": 1.3,
 }
 
 
