@@ -1,13 +1,22 @@
-"""Production's own file: written as a whole or not at all, with owner, mode and line ends as they are."""
+"""Production's own file: written as a whole or not at all, with owner, mode and line ends as they are.
 
+Its directory may be another user's, who may put anything under any name there at any moment. So what is made
+beside the file is new under its name, and gets its owner and mode by its descriptor: as root it would
+otherwise be another file that was overwritten or given away.
+"""
+
+import itertools
 import os
-import shutil
+import stat
 import tempfile
 from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from trimtab_agent.base_file import encoding_of
 from trimtab_agent.errors import HostError
+
+ONLY_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def text_of(file: Path) -> str:
@@ -21,32 +30,34 @@ def text_of(file: Path) -> str:
 
 def kept_beside(file: Path) -> Path:
     """A copy of it under a name that says what it is; raises OSError."""
-    stamp = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    backup = file.with_name(f"{file.name}.before-trimtab-{stamp}")
-    try:
-        shutil.copy2(file, backup)
-        _owned_like(backup, file)
-    except BaseException:
-        backup.unlink(missing_ok=True)  # a part of the file would be taken for what it was
-        raise
+    with file.open("rb") as own:
+        backup, descriptor = _new_beside(file)
+        try:
+            with os.fdopen(descriptor, "wb") as copy:
+                copy.write(own.read())
+                _like(copy, own.fileno())
+                was = os.fstat(own.fileno())
+                os.utime(copy.fileno(), ns=(was.st_atime_ns, was.st_mtime_ns))
+        except BaseException:
+            backup.unlink(missing_ok=True)  # a part of the file would be taken for what it was
+            raise
     return backup
 
 
 def write(file: Path, text: str) -> None:
     """The file has that text, at no moment a part of it; raises OSError."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    part = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as written:
-            written.write(text.encode(encoding_of(file.read_bytes())))
-            written.flush()
-            os.fsync(written.fileno())
-        shutil.copymode(file, part)
-        _owned_like(part, file)
-        part.replace(file)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with file.open("rb") as own:
+        content = text.encode(encoding_of(own.read()))
+        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as written:
+                written.write(content)
+                _like(written, own.fileno())
+            part.replace(file)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def put_back(file: Path, backup: Path) -> None:
@@ -62,7 +73,24 @@ def unwritten(file: Path, error: OSError) -> HostError:
     return HostError(f"{file} cannot be written: {error.strerror}")
 
 
-def _owned_like(path: Path, other: Path) -> None:
-    owner = other.stat()
+def _new_beside(file: Path) -> tuple[Path, int]:
+    """A new file with the time in its name, for nobody else's eyes yet; raises OSError."""
+    stamp = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    for number in itertools.count(1):
+        again = f"-{number}" if number > 1 else ""  # a second one within the second
+        backup = file.with_name(f"{file.name}.before-trimtab-{stamp}{again}")
+        try:
+            return backup, os.open(backup, ONLY_NEW, 0o600)
+        except FileExistsError:
+            continue
+    raise AssertionError("numbers do not end")
+
+
+def _like(written: BinaryIO, other: int) -> None:
+    """What was written is on the disk, and has owner and mode of the other file; raises OSError."""
+    was = os.fstat(other)
     if os.geteuid() == 0:
-        os.chown(path, owner.st_uid, owner.st_gid)
+        os.fchown(written.fileno(), was.st_uid, was.st_gid)
+    os.fchmod(written.fileno(), stat.S_IMODE(was.st_mode))
+    written.flush()
+    os.fsync(written.fileno())
