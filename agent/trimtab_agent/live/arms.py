@@ -32,7 +32,7 @@ from trimtab_agent.live.keeper import ArmOrder, Order
 from trimtab_agent.live.restoring import Note, sockets_of
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.live.socket_diag import open_connections
-from trimtab_agent.live.surroundings import environment_of, user_of
+from trimtab_agent.live.surroundings import like, user_of
 from trimtab_agent.stopping import wait_readable
 
 log = logging.getLogger(__name__)
@@ -179,15 +179,18 @@ class Arms:
         # Who reads it may come before the server has opened it. It has queries, which are nobody else's
         # business.
         Path(place.access_log).touch(mode=0o600)
-        if os.geteuid() == 0:
-            user, group, _ = user_of(self._server.pid)
-            for own in (place.directory, place.access_log):
-                os.chown(own, user, group)
         file = directory / self._server.target.file_name
         try:
-            file.write_text(self._beside.file(text, place))
+            own_text = self._beside.file(text, place)
         except RenderError as error:
             raise HostError(f"{self._server.file}: {error}") from error
+        # Production's file, and what that includes, may be kept from others too.
+        file.touch(mode=0o600)
+        file.write_text(own_text)
+        if os.geteuid() == 0:
+            user, group, _ = user_of(self._server.pid)
+            for own in (place.access_log, file, place.directory):  # in a directory of ours yet
+                os.chown(own, user, group)
         return ArmFiles(file, place)
 
     def _start_keeper(
@@ -269,9 +272,8 @@ def check(server: RunningServer, file: Path) -> None:
         raise HostError(f"Trimtab does not know how {server.target.name} is run beside production")
     command = server.target.beside.check_command(str(server.program), str(file))
     try:
-        environment = environment_of(server.pid)
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=CHECK_S, check=False, env=environment
+            command, capture_output=True, text=True, timeout=CHECK_S, check=False, **like(server.pid)
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise HostError(f"{command[0]} did not check {file}: {error}") from error

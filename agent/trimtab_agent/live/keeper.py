@@ -42,6 +42,7 @@ from trimtab_agent.live.steering import SharedPort
 from trimtab_agent.live.surroundings import environment_of, user_of
 from trimtab_agent.os_settings.journal import BOOT_ID
 
+APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 LISTEN_S = 4.0  # so long an arm that opens its sockets itself may take to do so
 
 
@@ -181,7 +182,8 @@ class Keeper:
             "quit_signal": arm.quit_signal,
             "parent": os.getpid(),
         }
-        with Path(arm.log).open("ab") as log:
+        # Its directory is the server's, who may have put a link there: as root that would write elsewhere.
+        with os.fdopen(os.open(arm.log, APPENDED, 0o600), "ab") as log:
             child = subprocess.Popen(
                 (sys.executable, "-I", "-S", joined.__file__, json.dumps(order)),
                 stdin=subprocess.DEVNULL,
