@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import stat
 import urllib.request
 from pathlib import Path
 
@@ -253,3 +254,42 @@ def test_listener_of_a_process_is_found_by_its_arm(production, begin):
     server = production("core")
     with begin(server, "core") as arms:
         until(lambda: any(listener.port == server.port for listener in listeners_of(arms.pids[0])))
+
+
+def test_what_arms_are_started_with_is_read_by_nobody_else(production, begin):
+    """Production's file may be kept from others, and so may what it includes."""
+    server = production("nginx")
+    with begin(server, "nginx") as arms:
+        modes = [stat.S_IMODE(arm.configuration.stat().st_mode) for arm in arms.files]
+    assert modes == [0o600, 0o600]
+
+
+def test_connections_of_a_server_are_shared_by_one_trimtab_at_a_time(production, begin, tmp_path):
+    """The filter of a second one would send the first one's connections elsewhere."""
+    server = production("core")
+    with begin(server, "core") as arms:
+        there = set(arms.files[0].configuration.parents[2].glob("trimtab-live-*"))
+        with pytest.raises(HostError, match=r"shares connections of process \d+ already"):
+            begin(server, "core")
+        assert set(arms.files[0].configuration.parents[2].glob("trimtab-live-*")) == there
+        arms.weigh(0.4)
+        asked(server, 40)
+        assert arms.ended() == ""
+        assert sockets_on(server.port) == 3
+    assert is_as_before(server, tmp_path)
+
+
+def test_connections_migrate_until_the_last_of_several_episodes_has_ended(production, begin):
+    """Whoever ends first may not take it from the other."""
+    one, other = production("core"), production("nginx")
+    before = steering.MIGRATE.read_text()
+    steering.MIGRATE.write_text("0")
+    try:
+        first = begin(one, "core")
+        with begin(other, "nginx"):
+            assert first.close() == []
+            first.wait()
+            assert steering.MIGRATE.read_text().strip() == "1"
+        assert steering.MIGRATE.read_text().strip() == "0"
+    finally:
+        steering.MIGRATE.write_text(before)

@@ -92,6 +92,7 @@ class Arms:
         except BaseException:
             self.close()
             self.wait()
+            shutil.rmtree(directory, ignore_errors=True)  # where the keeper has not come so far
             raise
 
     def __enter__(self) -> Self:

@@ -119,7 +119,17 @@ class Keeper:
             boot_id=BOOT_ID.read_text().strip(),
             directory=order.directory,
         )
-        self._note = Note(Path(order.note), touched)
+        self._others = Note.of_living_keepers(Path(order.note).parent)
+        for other in self._others:
+            if other.production == production:
+                raise HostError(
+                    f"process {other.keeper.pid} shares connections of process {production.pid} already: "
+                    "expected one Trimtab at a time"
+                )
+        try:
+            self._note = Note(Path(order.note), touched)
+        except OSError as error:
+            raise HostError(f"{order.note} cannot be written: {error.strerror}") from error
         try:
             self._let_connections_migrate()
             for listener in order.listeners:
@@ -159,10 +169,14 @@ class Keeper:
             child.wait()
 
     def _let_connections_migrate(self) -> None:
-        if steering.can_migrate() or not steering.MIGRATE.exists():
-            return
-        self._note.becomes(migrate_before=steering.MIGRATE.read_text().strip())
-        steering.MIGRATE.write_text("1")
+        if steering.can_migrate():
+            # Whoever ends last puts back what was before the first.
+            known = (other.migrate_before for other in self._others)
+            before = next((each for each in known if each is not None), None)
+            self._note.becomes(migrate_before=before)
+        elif steering.MIGRATE.exists():
+            self._note.becomes(migrate_before=steering.MIGRATE.read_text().strip())
+            steering.MIGRATE.write_text("1")
 
     def _share(self, listener: Listener) -> None:
         option = steering.option_of(self._order.production, listener)

@@ -66,7 +66,8 @@ class Touched:
     """What an episode has changed, or is about to.
 
     `ports`: production's sockets with the option SO_REUSEPORT as it was. `migrate_before`: what
-    net.ipv4.tcp_migrate_req was, None if it is not touched. `directory`: of the arms' files.
+    net.ipv4.tcp_migrate_req was before the first of the episodes that go on, None if none has touched it.
+    `directory`: of the arms' files.
     """
 
     keeper: Process
@@ -96,6 +97,12 @@ class Note:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return note
+
+    @staticmethod
+    def of_living_keepers(notes: Path) -> "list[Touched]":
+        """What the notes in a directory tell of episodes that go on."""
+        found = (Note.read(path) for path in sorted(notes.glob("*.json")))
+        return [note.touched for note in found if note is not None and note.touched.keeper.lives()]
 
     def becomes(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Touched
         """Notes that these fields have changed; raises OSError."""
@@ -139,7 +146,9 @@ class Note:
             except HostError as error:
                 if touched.production.lives():
                     complaints.append(error.sentence)
-        if touched.migrate_before is not None and steering.can_migrate():
+        others = Note.of_living_keepers(self._path.parent)
+        needed = any(each.migrate_before is not None and each.keeper != touched.keeper for each in others)
+        if touched.migrate_before is not None and steering.can_migrate() and not needed:
             try:
                 steering.MIGRATE.write_text(touched.migrate_before)
             except OSError as error:
