@@ -153,3 +153,17 @@ def workers_are_three(server):
     """The candidate is in force."""
     until(lambda: workers(server) == 3)
     return True
+
+
+def test_server_that_was_restarted_with_a_candidate_has_its_own_file_in_force_at_the_end(
+    production, tmp_path
+):
+    """An administrator restarts it meanwhile: it has read what was there."""
+    server = production("nginx")
+    switch = FileSwitch(server.seen, server.base, tmp_path / "notes")
+    switch.put(candidate_of(server, "nginx"))
+    server.restart()
+    server.until_listening()
+    assert workers_are_three(server)
+    assert switch.close() == []
+    until(lambda: workers(server) == 1)

@@ -9,11 +9,13 @@ and takes that up. A file that an administrator has changed meanwhile stays, and
 
 import hashlib
 import os
+import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
@@ -21,12 +23,15 @@ from trimtab_agent.live import own_file
 from trimtab_agent.live.arms import CHECK_S
 from trimtab_agent.live.keeping import Keeper, Kept, keep, note_of, put_back_by_notes
 from trimtab_agent.live.restoring import Process
-from trimtab_agent.live.running import RunningServer
-from trimtab_agent.live.surroundings import environment_of
+from trimtab_agent.live.running import RunningServer, running_servers
+from trimtab_agent.live.surroundings import catches, like
 from trimtab_agent.os_settings.journal import BOOT_ID
 
 ANSWER_S = CHECK_S + 5.0
 SUFFIX = ".file.json"
+# A server that was started meanwhile takes so long at most until it can be told to reload.
+START_S = 5.0
+LOOK_EVERY_S = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,8 @@ class SwitchedFile(Kept[str]):
     """Who writes production's `file`, the `backup` of what was in it, and the digests of what may be in it:
     its `own`, and in its place `ours` (the two latest).
     """
+
+    outlives_boot: ClassVar[bool] = True
 
     file: str
     backup: str
@@ -45,7 +52,7 @@ class SwitchedFile(Kept[str]):
     @staticmethod
     def understood(line: str) -> str:
         """The text at the path that a line has; raises OSError."""
-        return Path(line.rstrip("\n")).read_text()
+        return Path(line.rstrip("\n")).read_bytes().decode()
 
     def with_next(self, what: str) -> Self:
         """What may be in the file when this text is about to be written."""
@@ -63,59 +70,82 @@ class SwitchedFile(Kept[str]):
         if said := self._complaint():
             own_file.write(file, own_file.text_of(Path(self.backup)))
             return said
-        self._reload()
+        self._reload(self.production.pid)
         return ""
 
     def put_back(self) -> list[str]:
         """Production's own file, where ours is in force; sentences about what could not be.
 
-        A server that has ended meanwhile finds its own when it starts.
+        A server that is started later finds its own; one that was started meanwhile is reloaded as well.
         """
         try:
-            ours = digest_of(own_file.text_of(Path(self.file))) in (self.own, *self.ours)
-            if not ours:
+            now = digest_of(own_file.text_of(Path(self.file)))
+            if now not in (self.own, *self.ours):
                 return [
                     f"{self.file} has been changed by somebody else: {self.backup} is the file from before"
                 ]
-            own_file.put_back(Path(self.file), Path(self.backup))
+            if now != self.own or Path(self.backup).exists():  # else who was killed then had come so far
+                own_file.put_back(Path(self.file), Path(self.backup))
             if self.ours and self.same_start:
-                self._reload()
+                self._reload(self.production.pid)
+            elif self.ours:
+                self._reload_later_one()
         except HostError as error:
             return [error.sentence]
         return []
 
     def _complaint(self) -> str:
         """What the server says against the file that is there now; empty for nothing."""
-        environment = environment_of(self.production.pid)
         done = subprocess.run(
-            self.check_command, capture_output=True, text=True, timeout=CHECK_S, check=False, env=environment
+            self.check_command,
+            capture_output=True,
+            text=True,
+            timeout=CHECK_S,
+            check=False,
+            **like(self.production.pid),
         )
         said = done.stderr.strip() or done.stdout.strip()
         return f"the server does not accept {self.file}: {' '.join(said.split())}" if done.returncode else ""
 
-    def _reload(self) -> None:
+    def _reload(self, pid: int) -> None:
         try:
-            os.kill(self.production.pid, self.reload_signal)
+            os.kill(pid, self.reload_signal)
         except OSError as error:
-            raise HostError(f"process {self.production.pid} cannot be reloaded: {error.strerror}") from error
+            raise HostError(f"process {pid} cannot be reloaded: {error.strerror}") from error
+
+    def _reload_later_one(self) -> None:
+        """Production was started anew, perhaps with what was in the file until now; raises HostError."""
+        deadline = time.monotonic() + START_S
+        while pids := [each.pid for each in running_servers() if _runs_with(each, Path(self.file))]:
+            if all(catches(pid, self.reload_signal) for pid in pids):
+                for pid in pids:
+                    self._reload(pid)
+                return
+            if time.monotonic() > deadline:  # the signal would end it
+                raise HostError(
+                    f"process {pids[0]} does not reload at {signal.Signals(self.reload_signal).name}: "
+                    f"{self.file} is as it was, and that may run with another text"
+                )
+            time.sleep(LOOK_EVERY_S)
 
 
 class FileSwitch(Keeper):
     """Production's file with other texts, one after the other; its own again when this is closed.
 
-    `notes` is a directory. Raises HostError where the server has gone, where its file is not what was read,
-    and where another Trimtab writes it.
+    `notes` is a directory. A text `to_come` is put there by whoever makes this. Raises HostError where the
+    server has gone, where its file is not what was read, and where another Trimtab writes it.
     """
 
-    def __init__(self, server: RunningServer, base: BaseFile, notes: Path) -> None:
+    def __init__(
+        self, server: RunningServer, base: BaseFile, notes: Path, to_come: str | None = None
+    ) -> None:
         beside, file = server.target.beside, Path(base.path)
         if beside is None:
             raise HostError(f"Trimtab does not know how {server.target.name} is reloaded")
-        notes.mkdir(parents=True, exist_ok=True)
         note = note_of(notes, server.pid, SUFFIX)
         for other in filter(None, map(SwitchedFile.read, notes.glob(f"*{SUFFIX}"))):
-            if other.file == base.path and other.agent.lives():
-                raise HostError(f"process {other.agent.pid} writes {file} already")
+            if other.file == base.path and (holder := other.holder) is not None:
+                raise HostError(f"process {holder.pid} writes {file} already")
         if own_file.text_of(file) != base.text:
             raise HostError(f"{file} has been changed since it was read: expected it as it was")
         self.backup = self._kept(file)
@@ -129,6 +159,7 @@ class FileSwitch(Keeper):
                 reload_signal=beside.reload_signal,
                 check_command=beside.check_command(str(server.program), str(file)),
                 own=digest_of(base.text),
+                ours=() if to_come is None else (digest_of(to_come),),
             )
             switched.write(note)
         except OSError as error:
@@ -138,8 +169,8 @@ class FileSwitch(Keeper):
 
     def put(self, text: str) -> None:
         """That text is in the file, and production takes it up; raises HostError where not."""
-        with tempfile.NamedTemporaryFile("w", prefix="trimtab-live-") as handed:
-            handed.write(text)
+        with tempfile.NamedTemporaryFile(prefix="trimtab-live-") as handed:
+            handed.write(text.encode())
             handed.flush()
             self.ask(handed.name)
 
@@ -153,6 +184,10 @@ class FileSwitch(Keeper):
 def put_files_back(notes: Path) -> list[str]:
     """Puts back what killed keepers of agents that have gone have left; sentences about what resists."""
     return put_back_by_notes(notes, SUFFIX, SwitchedFile)
+
+
+def _runs_with(server: RunningServer, file: Path) -> bool:
+    return server.file is not None and server.file.resolve() == file and not server.no_reload
 
 
 def digest_of(text: str) -> str:

@@ -5,8 +5,8 @@ is to be in force on each line of its input, sees to it, and answers with a line
 why it did not. When its input ends it puts everything back.
 
 What it is about to change it first writes into a note. When the keeper itself is killed, the agent puts back
-by that, or the next Trimtab. What the changes are is not known here: switching.py has values of a running
-server, file_switching.py its file.
+by that, or the next Trimtab; but not while a keeper lives, which may be about to change something yet. What
+the changes are is not known here: switching.py has values of a running server, file_switching.py its file.
 """
 
 import json
@@ -17,10 +17,10 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.live.restoring import Process
@@ -32,18 +32,25 @@ What = TypeVar("What")
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(ABC, Generic[What]):
-    """What a note tells: who changes which production, and, with the fields of each kind, what of it."""
+    """What a note tells: who changes which production, and, with the fields of each kind, what of it.
+
+    The `keeper` is None until it has begun. What is changed may outlive a boot: so does the note then.
+    """
+
+    outlives_boot: ClassVar[bool] = False
 
     agent: Process
     production: Process
     boot_id: str
+    keeper: Process | None = None
 
     @classmethod
     def read(cls, note: Path) -> Self | None:
         """None where there is no note, or none that can be understood."""
         try:
             fields: dict[str, Any] = json.loads(note.read_text())
-            fields |= {name: Process(**fields[name]) for name in ("agent", "production")}
+            named = [name for name in ("agent", "production", "keeper") if fields.get(name)]
+            fields |= {name: Process(**fields[name]) for name in named}
             fields |= {name: tuple(each) for name, each in fields.items() if isinstance(each, list)}
             return cls(**fields)
         except (OSError, ValueError, KeyError, TypeError):
@@ -52,8 +59,23 @@ class Kept(ABC, Generic[What]):
     def write(self, note: Path) -> None:
         """The whole note, or the one before; raises OSError."""
         part = note.with_suffix(".part")
-        part.write_text(json.dumps(asdict(self)))
-        part.replace(note)
+        try:
+            with part.open("w") as written:
+                written.write(json.dumps(asdict(self)))
+                if self.outlives_boot:
+                    written.flush()
+                    os.fsync(written.fileno())
+            part.replace(note)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
+        if self.outlives_boot:
+            _sync(note.parent)
+
+    @property
+    def holder(self) -> Process | None:
+        """Who lives, changes it, and will put it back: the agent, or the keeper of one that was killed."""
+        return next((each for each in (self.agent, self.keeper) if each is not None and each.lives()), None)
 
     @property
     def same_start(self) -> bool:
@@ -117,6 +139,17 @@ class Keeper:
         if sentence := said.strip():
             raise HostError(sentence)
 
+    def leave(self) -> None:
+        """Ends it, and everything stays as it is; for one that has nothing to do but to put back."""
+        if self._socket.fileno() < 0:
+            return
+        self._keeper.kill()
+        self._keeper.wait()
+        for left in (self._note, self._note.with_suffix(".part")):
+            left.unlink(missing_ok=True)
+        self._answers.close()
+        self._socket.close()
+
     def close(self) -> list[str]:
         """Has everything put back; sentences about what could not be. A second time does nothing.
 
@@ -140,7 +173,11 @@ class Keeper:
 
 
 def note_of(notes: Path, pid: int, suffix: str) -> Path:
-    """Where this process notes what it changes of the production `pid`."""
+    """Where this process notes what it changes of the production `pid`; raises HostError."""
+    try:
+        notes.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(f"{notes} cannot be made: {error.strerror}") from error
     return notes / f"{os.getpid()}-{pid}{suffix}"
 
 
@@ -149,7 +186,9 @@ def put_back_by_notes(notes: Path, suffix: str, kind: type[Kept[Any]]) -> list[s
     complaints = []
     for note in sorted(notes.glob(f"*{suffix}")):
         kept = kind.read(note)
-        if kept is None or kept.agent.lives():
+        if kept is None and note.exists():
+            complaints.append(f"{note} tells nothing that can be put back: look at it, and remove it")
+        if kept is None or kept.holder is not None:
             continue
         complaints += kept.put_back()
         note.unlink(missing_ok=True)
@@ -164,6 +203,11 @@ def keep(kind: type[Kept[Any]]) -> None:
     kept = kind.read(note)
     if kept is None:
         sys.exit(f"{note} tells nothing that can be put back")
+    kept = replace(kept, keeper=Process.of(os.getpid()))
+    try:
+        kept.write(note)
+    except OSError as error:
+        sys.exit(f"{note} cannot be written: {error.strerror}")
     for line in sys.stdin:
         try:
             what = kept.understood(line)
@@ -178,3 +222,12 @@ def keep(kind: type[Kept[Any]]) -> None:
             print(" ".join(said.split()), flush=True)
     if not kept.put_back():
         note.unlink(missing_ok=True)
+
+
+def _sync(directory: Path) -> None:
+    """The names in it are on the disk; raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

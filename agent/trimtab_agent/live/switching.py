@@ -85,7 +85,7 @@ class Switch(Keeper):
     """
 
     def __init__(self, pid: int, stats_socket: Path, own: Configuration, notes: Path) -> None:
-        notes.mkdir(parents=True, exist_ok=True)
+        note = note_of(notes, pid, SUFFIX)
         try:
             switched = SwitchedValues(
                 agent=Process.of(os.getpid()),
@@ -98,10 +98,12 @@ class Switch(Keeper):
         except OSError as error:
             raise HostError(f"process {pid} has ended") from error
         for other in filter(None, map(SwitchedValues.read, notes.glob(f"*{SUFFIX}"))):
-            if other.production == switched.production and other.agent.lives():
-                raise HostError(f"process {other.agent.pid} sets values of process {pid} already")
-        note = note_of(notes, pid, SUFFIX)
-        switched.write(note)
+            if other.production == switched.production and (holder := other.holder) is not None:
+                raise HostError(f"process {holder.pid} sets values of process {pid} already")
+        try:
+            switched.write(note)
+        except OSError as error:
+            raise HostError(f"{note} cannot be written: {error.strerror}") from error
         super().__init__("trimtab_agent.live.switching", note, SwitchedValues, "values", ANSWER_S)
 
     def put(self, values: Configuration) -> None:

@@ -1,0 +1,93 @@
+"""Notes about changes of production: who puts them back, and who leaves them to another."""
+
+import os
+import subprocess
+
+import pytest
+from trimtab_agent.live import own_file
+from trimtab_agent.live.file_switching import SwitchedFile, digest_of, put_files_back
+from trimtab_agent.live.restoring import Process
+from trimtab_agent.os_settings.journal import BOOT_ID
+
+OWN, OTHER = "worker_processes 1;\n", "worker_processes 3;\n"
+
+
+@pytest.fixture
+def gone():
+    """A process that has ended."""
+    with subprocess.Popen(("cat",), stdin=subprocess.PIPE) as process:
+        return Process.of(process.pid)
+
+
+@pytest.fixture
+def switched(tmp_path, gone):
+    """A file with a candidate's text, noted by an agent that has gone."""
+    file, notes = tmp_path / "nginx.conf", tmp_path / "notes"
+    file.write_text(OWN)
+    notes.mkdir()
+
+    def noted(**changes):
+        backup = own_file.kept_beside(file)
+        own_file.write(file, OTHER)
+        kept = SwitchedFile(
+            **{
+                "agent": gone,
+                "production": gone,
+                "boot_id": BOOT_ID.read_text().strip(),
+                "file": str(file),
+                "backup": str(backup),
+                "reload_signal": 1,
+                "check_command": ("true",),
+                "own": digest_of(OWN),
+                "ours": (digest_of(OTHER),),
+                **changes,
+            }
+        )
+        kept.write(notes / "1-2.file.json")
+        return kept
+
+    yield noted
+    assert not list(notes.glob("*.part"))
+
+
+def test_file_that_nobody_keeps_any_more_is_put_back(switched, tmp_path):
+    """By the next Trimtab; nothing is left beside it."""
+    switched()
+    assert put_files_back(tmp_path / "notes") == []
+    assert (tmp_path / "nginx.conf").read_text() == OWN
+    assert not list(tmp_path.glob("*before-trimtab*"))
+    assert not list((tmp_path / "notes").iterdir())
+
+
+def test_file_whose_keeper_lives_is_left_to_that(switched, tmp_path):
+    """Its agent was killed while it was about to write, which would stay when the note has gone."""
+    kept = switched(keeper=Process.of(os.getpid()))
+    assert kept.holder == Process.of(os.getpid())
+    assert put_files_back(tmp_path / "notes") == []
+    assert (tmp_path / "nginx.conf").read_text() == OTHER
+    assert SwitchedFile.read(tmp_path / "notes" / "1-2.file.json") == kept
+
+
+def test_file_that_was_put_back_before_a_kill_is_as_it_was(switched, tmp_path):
+    """The note is what is left to take away."""
+    kept = switched()
+    own_file.put_back(tmp_path / "nginx.conf", tmp_path / kept.backup)
+    assert put_files_back(tmp_path / "notes") == []
+    assert (tmp_path / "nginx.conf").read_text() == OWN
+    assert not list((tmp_path / "notes").iterdir())
+
+
+def test_file_of_a_boot_before_is_put_back_as_well(switched, tmp_path):
+    """It is on the disk still, unlike what a kernel or a process knows."""
+    switched(boot_id="another")
+    assert put_files_back(tmp_path / "notes") == []
+    assert (tmp_path / "nginx.conf").read_text() == OWN
+
+
+def test_note_that_cannot_be_understood_is_told(tmp_path):
+    """A person has to look at it: production may have a candidate's text."""
+    note = tmp_path / "1-2.file.json"
+    note.write_text("{")
+    (complaint,) = put_files_back(tmp_path)
+    assert complaint == f"{note} tells nothing that can be put back: look at it, and remove it"
+    assert note.exists()
