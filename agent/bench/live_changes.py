@@ -93,7 +93,7 @@ def one_round(server: RunningServer) -> None:
             for share in SHARES:
                 arms.weigh(share)
                 time.sleep(STEP_S)
-        promotion = Promotion(server, base, values, ["sendfile"])
+        promotion = Promotion(server, base, values, ["sendfile"], Path(notes))
         time.sleep(STEP_S)
         promotion.undo()
         time.sleep(STEP_S)

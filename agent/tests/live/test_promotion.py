@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 
@@ -35,16 +36,35 @@ LINE = {
 }
 SERVERS = pytest.mark.parametrize("name", KNOB)
 
+# An agent of its own, which is killed once the candidate is in force.
+AGENT = """
+import sys
+from pathlib import Path
+from trimtab_agent.base_file import read_base
+from trimtab_agent.live.promotion import Promotion
+from trimtab_agent.live.running import running_servers
+pid, knob, notes = sys.argv[1:]
+server = next(each for each in running_servers() if each.pid == int(pid))
+values = {**server.target.space().default(), knob: 3}
+promotion = Promotion(server, read_base(server.target, server.file), values, [knob], Path(notes))
+print("promoted", flush=True)
+sys.stdin.read()
+"""
+
 
 @pytest.fixture
-def promote():
+def promote(tmp_path):
     """Promotes three workers in place of one."""
+    made = []
 
     def carry_out(server, name, value=3):
         values = {**server.seen.target.space().default(), KNOB[name]: value}
-        return Promotion(server.seen, server.base, values, [KNOB[name]])
+        made.append(Promotion(server.seen, server.base, values, [KNOB[name]], tmp_path / "notes"))
+        return made[-1]
 
-    return carry_out
+    yield carry_out
+    for promotion in made:
+        promotion.keep()
 
 
 def workers(server, name):
@@ -118,6 +138,37 @@ def test_undo_puts_every_byte_back_and_the_server_runs_with_it(name, production,
     assert beside(server) == [server.file.name]
 
 
+@pytest.mark.parametrize("name", ["nginx", "core"])
+def test_promotion_that_nobody_watches_any_more_is_put_back(name, production, tmp_path):
+    """Whoever has promoted it was killed before it was known to stay."""
+    server = production(name)
+    before = (server.file.read_bytes(), server.file.stat().st_mtime_ns)
+    agent = subprocess.Popen(
+        [sys.executable, "-c", AGENT, str(server.process.pid), KNOB[name], str(tmp_path / "notes")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with agent:
+        assert agent.stdout.readline() == b"promoted\n"
+        until(lambda: workers(server, name) == 3)
+        agent.kill()
+    until(lambda: (server.file.read_bytes(), server.file.stat().st_mtime_ns) == before)
+    until(lambda: workers(server, name) == 1)
+    until(lambda: list((tmp_path / "notes").iterdir()) == [])
+    assert beside(server) == [server.file.name]
+
+
+def test_promotion_that_is_to_stay_stays_when_its_process_ends(production, promote, tmp_path):
+    """Nothing is noted of it any more."""
+    server = production("nginx")
+    promotion = promote(server, "nginx")
+    promotion.keep()
+    promotion.take_back()
+    assert list((tmp_path / "notes").iterdir()) == []
+    assert promotion.backup.exists()
+    until(lambda: workers(server, "nginx") == 3)
+
+
 def test_line_ends_of_another_system_stay_as_they_are(production, promote):
     """On the way there and on the way back."""
     server = production("nginx")
@@ -129,14 +180,14 @@ def test_line_ends_of_another_system_stay_as_they_are(production, promote):
     assert server.file.read_bytes() == before
 
 
-def test_file_that_somebody_has_changed_since_it_was_read_is_refused(production):
+def test_file_that_somebody_has_changed_since_it_was_read_is_refused(production, tmp_path):
     """It stays as that person has left it, with nothing beside it."""
     server = production("nginx")
     base, values = server.base, {**server.seen.target.space().default(), "worker_processes": 3}
     edited = base.text + "# a word\n"
     server.file.write_text(edited)
     with pytest.raises(HostError, match="has been changed since it was read: expected it as it was"):
-        Promotion(server.seen, base, values, ["worker_processes"])
+        Promotion(server.seen, base, values, ["worker_processes"], tmp_path / "notes")
     assert server.file.read_text() == edited
     assert beside(server) == [server.file.name]
     assert workers(server, "nginx") == 1
@@ -170,7 +221,7 @@ def test_candidate_that_the_server_refuses_leaves_everything_as_it_was(name, pro
     assert psutil.Process(server.process.pid).children() == children
 
 
-def test_production_that_has_ended_meanwhile_leaves_the_file_as_it_was(production, monkeypatch):
+def test_production_that_has_ended_meanwhile_leaves_the_file_as_it_was(production, monkeypatch, tmp_path):
     """It cannot take it up."""
     server = production("nginx")
     seen, base = server.seen, server.base
@@ -182,7 +233,7 @@ def test_production_that_has_ended_meanwhile_leaves_the_file_as_it_was(productio
 
     monkeypatch.setattr(promoting, "check", killed)
     with pytest.raises(HostError, match="cannot be reloaded: No such process"):
-        Promotion(seen, base, values, ["worker_processes"])
+        Promotion(seen, base, values, ["worker_processes"], tmp_path / "notes")
     assert server.file.read_text() == base.text
     assert beside(server) == [server.file.name]
 
@@ -234,7 +285,9 @@ def test_promotion_of_a_file_that_is_a_link_leaves_the_link(production, tmp_path
     server.file.symlink_to(there)
     base = read_base(server.seen.target, server.file)
     values = {**server.seen.target.space().default(), "worker_processes": 3}
-    assert Promotion(server.seen, base, values, ["worker_processes"]).file == there
+    promotion = Promotion(server.seen, base, values, ["worker_processes"], tmp_path / "notes")
+    promotion.keep()
+    assert promotion.file == there
     assert server.file.is_symlink()
     until(lambda: len(children_named("nginx", server.process.pid)) == 3)
     assert Path(base.path) == there

@@ -4,9 +4,11 @@ It is taken up by a reload. trimtab-httpd takes some values at its stats socket 
 tells there what it has taken up by a reload.
 
 The file that was there stays beside the new one. Nothing is written over a file that somebody has changed
-since it was read, neither on the way there nor on the way back.
+since it was read, neither on the way there nor on the way back. Until it is known whether the promotion is to
+stay, a keeper puts the earlier file back if this process is killed (file_switching.py).
 """
 
+import logging
 import os
 import time
 from collections.abc import Collection
@@ -20,9 +22,12 @@ from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import own_file
 from trimtab_agent.live.arms import changed_file, check
+from trimtab_agent.live.file_switching import FileSwitch
 from trimtab_agent.live.production import stats_socket_of
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
+
+log = logging.getLogger(__name__)
 
 TAKEN_UP_S = 10.0  # so long a core may take to have other values after a reload
 LOOK_EVERY_S = 0.1
@@ -35,13 +40,19 @@ def is_set(server: RunningServer, knobs: Collection[str]) -> bool:
 
 
 class Promotion:
-    """A change of production's file that is in force; `backup` is the file as it was.
+    """A change of production's file; `backup` is the file as it was.
 
-    Raises HostError where it cannot be made, with the file as it was.
+    It is in force until `undo` or the end of this process, and after `keep` for good. What is changed is
+    noted in the directory `notes`. Raises HostError where it cannot be made, with the file as it was.
     """
 
     def __init__(
-        self, server: RunningServer, base: BaseFile, values: Configuration, knobs: Collection[str]
+        self,
+        server: RunningServer,
+        base: BaseFile,
+        values: Configuration,
+        knobs: Collection[str],
+        notes: Path,
     ) -> None:
         self._server = server
         self.file = Path(base.path)
@@ -49,12 +60,38 @@ class Promotion:
         own = own_values(server.target, base.expanded, 1)
         self._values, self._own = ({knob: of[knob] for knob in knobs} for of in (values, own))
         self.by_reload = not is_set(server, knobs)
-        if own_file.text_of(self.file) != base.text:
-            raise HostError(f"{self.file} has been changed since it was read: expected it as it was")
+        self._keeper = FileSwitch(server, base, notes, to_come=self._text)
+        self.backup = self._keeper.backup
         try:
-            self.backup = own_file.kept_beside(self.file)
-        except OSError as error:
-            raise own_file.unwritten(self.file, error) from error
+            self._carry_out()
+        except HostError:
+            self._keeper.leave()
+            raise
+        except BaseException:
+            self._keeper.close()
+            raise
+
+    def keep(self) -> None:
+        """It stays, whoever ends."""
+        self._keeper.leave()
+
+    def take_back(self) -> None:
+        """The keeper puts the earlier file back, as it would if this process were killed."""
+        for complaint in self._keeper.close():
+            log.warning("%s: %s", self._server.target.name, complaint)
+
+    def undo(self) -> None:
+        """Puts the earlier file back and has production take it up; raises HostError where it cannot be done.
+
+        A file that somebody has changed since stays as it is.
+        """
+        try:
+            self._undo()
+        finally:
+            self._keeper.leave()
+
+    def _carry_out(self) -> None:
+        """Raises HostError, with the file as it was."""
         try:
             own_file.write(self.file, self._text)
         except OSError as error:
@@ -62,7 +99,7 @@ class Promotion:
                 self.backup.unlink(missing_ok=True)
             raise own_file.unwritten(self.file, error) from error
         try:
-            check(server, self.file)
+            check(self._server, self.file)
         except HostError:
             own_file.put_back(self.file, self.backup)
             raise
@@ -74,11 +111,7 @@ class Promotion:
                 self._take_up(self._own)
             raise
 
-    def undo(self) -> None:
-        """Puts the earlier file back and has production take it up; raises HostError where it cannot be done.
-
-        A file that somebody has changed since stays as it is.
-        """
+    def _undo(self) -> None:
         if own_file.text_of(self.file) != self._text:
             raise HostError(
                 f"{self.file} has been changed since it was promoted, and stays as it is; {self.backup} is "

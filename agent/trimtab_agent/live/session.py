@@ -104,6 +104,7 @@ class Session:
         self._repository, self._stop = repository, stop
         self._memory = Memory()
         self._recent: deque[Observed] = deque(maxlen=CONTEXT_PERIODS)
+        self._usual: Observed | None = None  # production with all of this traffic, for a minute
         self._teller = Teller(repository, record.id)
         self._asked: LiveRequest | None = None
         self._next_tick_s = time.monotonic()
@@ -172,12 +173,13 @@ class Session:
         self._recent.clear()
         for _ in range(CONTEXT_PERIODS):
             self._tick()
+        self._usual = observed_together(self._recent)
         context = context_of(self._recent)
         self._repository.update_live_session(self._record.id, context=context.model_dump())
         self._teller.decided(
             LiveDecisionKind.OBSERVED,
             f"{context.rate_rps:,.0f} requests/s, {context.reply_bytes:,.0f} bytes each in the mean",
-            evidence=figures(observed_together(self._recent)),
+            evidence=figures(self._usual),
         )
         return context
 
@@ -329,11 +331,16 @@ class Session:
 
     def _promote(self, proposal: Proposal) -> bool:
         """Puts it into production's file and watches for a minute; whether it stays."""
-        before = observed_together(self._recent)
+        # Lately the servers beside it had most of the traffic, or all.
+        before = self._usual or observed_together(self._recent)
         self._teller.become(LiveState.PROMOTING, f"promoting {_in_words(proposal)}")
         try:
             promotion = Promotion(
-                self._at.server, self._at.base, proposal.configuration, [c.knob for c in proposal.changes]
+                self._at.server,
+                self._at.base,
+                proposal.configuration,
+                [change.knob for change in proposal.changes],
+                self._plan.notes,
             )
         except HostError as error:
             self._teller.decided(
@@ -343,28 +350,37 @@ class Session:
         self._at.written()
         if promotion.by_reload:
             self._memory.reloaded()
-        self._teller.decided(
-            LiveDecisionKind.PROMOTED,
-            f"{promotion.file} has it; {promotion.backup} is the file from before",
-            proposal=proposal,
-        )
-        harm = self._watched(before)
+        try:
+            self._teller.decided(
+                LiveDecisionKind.PROMOTED,
+                f"{promotion.file} has it; {promotion.backup} is the file from before",
+                proposal=proposal,
+            )
+            harm, met = self._watched(before)
+        except (_Detach, _Anew):
+            promotion.keep()  # as a person wants it, or has made it
+            raise
+        except BaseException:
+            promotion.take_back()
+            raise
         if harm:
             promotion.undo()
             self._at.written()
             if promotion.by_reload:
                 self._memory.reloaded()
-            self._memory.rolled_back(0)
+            self._memory.rolled_back(met)
             self._teller.decided(LiveDecisionKind.UNDONE, f"put back: {harm}", proposal=proposal)
             return False
+        promotion.keep()
+        self._usual = observed_together(self._recent)
         self._at.read_anew()
         self._teller.decided(
             LiveDecisionKind.KEPT, "no harm was seen in a minute: it stays", proposal=proposal
         )
         return True
 
-    def _watched(self, before: Observed) -> str:
-        """The sentence about the harm that was seen; empty where there was none."""
+    def _watched(self, before: Observed) -> tuple[str, int]:
+        """The sentence about the harm that was seen, empty where there was none; how many requests met it."""
         self._teller.become(LiveState.WATCHING, "watching production for a minute after the promotion")
         watch = Watch(before)
         self._watch = ChangeWatch()  # the promotion itself may look like a change
@@ -372,10 +388,10 @@ class Session:
             try:
                 period = self._tick()
             except HostError as error:
-                return error.sentence
+                return error.sentence, watch.asked
             if harm := watch.tell(period):
-                return harm
-        return ""
+                return harm, watch.asked
+        return "", 0
 
     def _wait_for_change(self) -> NoReturn:
         while True:

@@ -34,6 +34,11 @@ class Watch:
         return self._harm(observed_together(self._periods))
 
     @property
+    def asked(self) -> int:
+        """The requests that production has answered since the promotion, or has failed to."""
+        return sum(max(period.arm.requests, period.arm.errors) for period in self._periods)
+
+    @property
     def is_over(self) -> bool:
         """Whether it has been watched for long enough."""
         return sum(period.seconds for period in self._periods) >= WATCH_S
