@@ -51,16 +51,25 @@ class Told:
 @dataclass(frozen=True, kw_only=True)
 class EpisodeEnd:
     """How an episode ended; `met_harm` is how many requests the canary answered, or failed to, while it did
-    harm.
+    harm. It was `cut_short` where it had to end for now, and nothing is known of the candidate.
     """
 
     decision: Decision
     evidence: Mapping[str, Any]
     met_harm: int
+    cut_short: bool = False
 
 
 Tick = Callable[[], Observed]
 """Waits for the next period and returns what production did in it; raises what ends a session."""
+
+Over = Callable[[], str]
+"""Says why an episode has to end for now; an empty sentence while it may go on."""
+
+
+def never_over() -> str:
+    """For an episode that goes on until it has shown something."""
+    return ""
 
 
 def carry_out(
@@ -77,11 +86,13 @@ def carry_out(
     paths: Sequence[str],
     tick: Tick,
     tell: Callable[[Told], None],
+    over: Over = never_over,
 ) -> EpisodeEnd:
     """From the start of the arms to the end; raises HostError where the arms cannot be had, and what `tick`
     raises, with production as it was.
 
-    The arms are asked for `paths` before they get any connection. `tell` is told of every period.
+    The arms are asked for `paths` before they get any connection. `tell` is told of every period, after which
+    `over` is asked.
     """
     with baseline_and_canary(server, base, candidate, knobs, notes) as arms, ExitStack() as opened:
         warmed, failure = _settle(server, paths, tick)
@@ -93,7 +104,7 @@ def carry_out(
             for pid, files in zip(arms.pids, arms.files, strict=True)
         ]
         try:
-            end = _observed(arms, observers, rules, guards, cpus, tick, tell)
+            end = _observed(arms, observers, rules, guards, cpus, tick, tell, over)
             if end.decision.action is not Action.ROLL_BACK:
                 _linger(arms, tick)
         finally:
@@ -102,6 +113,7 @@ def carry_out(
         decision=end.decision,
         evidence={"warmed": warmed, **end.evidence, **({"complaints": complaints} if complaints else {})},
         met_harm=end.met_harm,
+        cut_short=end.cut_short,
     )
 
 
@@ -113,12 +125,13 @@ def _observed(
     cpus: int,
     tick: Tick,
     tell: Callable[[Told], None],
+    over: Over,
 ) -> EpisodeEnd:
     episode = Episode(rules)
     recent: deque[Observed] = deque(maxlen=GUARD_PERIODS)
     totals: list[list[Observed]] = [[], []]
     decision = Decision(Action.GO_ON, episode.share, "")
-    judged_from = SETTLE_PERIODS
+    judged_from, cut_short = SETTLE_PERIODS, False
     arms.weigh(episode.share)
     period = 0
     while decision.action in (Action.GO_ON, Action.NEXT_STEP):
@@ -141,6 +154,8 @@ def _observed(
             decision = Decision(Action.GO_ON, episode.share, "")
         if said := breached(guards, shown(observed_together(recent), cpus)):
             decision = Decision(Action.ROLL_BACK, 0.0, f"a guard does not hold: {said}")
+        elif decision.action is not Action.ROLL_BACK and (said := over()):
+            decision, cut_short = Decision(Action.GIVE_UP, 0.0, said), True
         if decision.action is Action.NEXT_STEP:
             arms.weigh(decision.share)
             judged_from = period + SETTLE_PERIODS
@@ -162,7 +177,7 @@ def _observed(
     # What ended without a decision of the episode (an arm that died) was met by those who came last.
     harmful = totals[1][-max(episode.periods_of_harm, 1) :] if decision.action is Action.ROLL_BACK else []
     met = sum(max(each.arm.requests, each.arm.errors) for each in harmful)
-    return EpisodeEnd(decision=decision, evidence=evidence, met_harm=met)
+    return EpisodeEnd(decision=decision, evidence=evidence, met_harm=met, cut_short=cut_short)
 
 
 def changes_of(episode: Episode) -> Change:

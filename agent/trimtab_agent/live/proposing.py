@@ -121,9 +121,11 @@ class Proposer:
                 )
 
     def refused(
-        self, incumbent: Incumbent, proposal: Proposal, memory: Memory, seen: Observed
+        self, incumbent: Incumbent, proposal: Proposal, memory: Memory, seen: Observed, *, beside: bool
     ) -> Refusal | None:
-        """Why nothing may be tried now; `seen` is what production did lately."""
+        """Why nothing may be tried now, by servers `beside` production or by itself; `seen` is what it did
+        lately.
+        """
         now_s = time.monotonic()
         space = space_of(self._at.server.target, incumbent.configuration, self._at.cpus)
         does = shown(seen, self._at.cpus)
@@ -148,6 +150,7 @@ class Proposer:
                 configuration=proposal.configuration,
                 measured=proposal.measured,
                 by_reload=not is_set(self._at.server, [change.knob for change in proposal.changes]),
+                beside=beside,
             ),
         )
 

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -204,7 +205,11 @@ class Session:
                 self._teller.become(LiveState.OBSERVING, str(ahead[0]))
                 self._wait_for_change()
             refusal = self._proposer.refused(
-                incumbent, ahead[0], self._memory, observed_together(self._recent)
+                incumbent,
+                ahead[0],
+                self._memory,
+                observed_together(self._recent),
+                beside=self._way([change.knob for change in ahead[0].changes]) is Way.ARMS,
             )
             if refusal is not None:
                 self._teller.become(LiveState.OBSERVING, f"nothing is tried now: {refusal.reason}")
@@ -224,6 +229,8 @@ class Session:
         action, reason = end.decision.action, end.decision.reason
         self._teller.become(LiveState.OBSERVING, reason)
         self._teller.decided(LiveDecisionKind(action), reason, proposal=proposal, evidence=end.evidence)
+        if end.cut_short:
+            return
         if action is Action.ROLL_BACK:
             self._memory.rolled_back(end.met_harm)
         else:
@@ -255,6 +262,7 @@ class Session:
                 paths=self._at.observer.paths,
                 tick=self._tick,
                 tell=lambda told: self._told(told, proposal),
+                over=self._quiet,
             )
         except ObservationLost:
             raise  # production itself
@@ -306,7 +314,12 @@ class Session:
             seed=self._plan.seed,
             tick=self._tick,
             tell=tell,
+            over=self._quiet,
         )
+
+    def _quiet(self) -> str:
+        """The sentence about the quiet hours, if it is quiet now."""
+        return self._plan.rails.quiet(datetime.now().astimezone().time())
 
     def _told(self, told: Told, proposal: Proposal) -> None:
         """After a period of an episode: what it has shown is kept."""

@@ -32,9 +32,11 @@ from trimtab_agent.live.episodes import (
     GUARD_PERIODS,
     Change,
     EpisodeEnd,
+    Over,
     Tick,
     changes_of,
     finite,
+    never_over,
     shown,
     summary,
 )
@@ -169,34 +171,45 @@ def carry_out_switchback(
     seed: int,
     tick: Tick,
     tell: Callable[[Change], None],
+    over: Over = never_over,
 ) -> EpisodeEnd:
     """From the first block to the end; it closes `turns`.
 
     Raises HostError where values cannot be put into force, and what `tick` raises, with production's own
-    values in force. `tell` is told after every period what has been shown so far.
+    values in force. `tell` is told after every period what has been shown so far, and `over` asked.
     """
     switchback = Switchback(rules, seed=seed, lengths=turns.lengths)
     seen: dict[Side, list[Observed]] = {side: [] for side in Side}
+    blocks: list[list[Observed]] = []  # of the candidate
     recent: deque[Observed] = deque(maxlen=GUARD_PERIODS)
     decision, at_s = Decision(Action.GO_ON, SHARE, ""), 0.0
     block: Block | None = None
+    cut_short = False
     with turns:
         while decision.action is Action.GO_ON:
             if switchback.block is not block:
                 block, at_s = switchback.block, 0.0
                 recent.clear()
                 turns.put(block.side)
+                if block.side is Side.CANDIDATE:
+                    blocks.append([])
             period = tick()
             seen[block.side].append(period)
             decision = switchback.told(period.arm, from_s=at_s, until_s=at_s + period.seconds)
             at_s += period.seconds
             if block.side is Side.CANDIDATE:
                 recent.append(period)
+                blocks[-1].append(period)
                 if said := breached(guards, shown(observed_together(recent), cpus)):
                     decision = Decision(Action.ROLL_BACK, 0.0, f"a guard does not hold: {said}")
+            if decision.action is not Action.ROLL_BACK and (said := over()):
+                decision, cut_short = Decision(Action.GIVE_UP, 0.0, said), True
             tell(changes_of(switchback.episode))
         complaints = turns.close()
-    met = observed_together(recent).arm if decision.action is Action.ROLL_BACK and recent else None
+    harmful = switchback.episode.periods_of_harm  # pairs
+    if block is not None and block is switchback.block and block.side is Side.CANDIDATE:
+        harmful += 1  # one that was not brought to its end
+    met = sum(max(each.arm.requests, each.arm.errors) for of in blocks[-max(harmful, 1) :] for each in of)
     return EpisodeEnd(
         decision=decision,
         evidence={
@@ -206,5 +219,6 @@ def carry_out_switchback(
             "canary": summary(seen[Side.CANDIDATE]),
             **({"complaints": complaints} if complaints else {}),
         },
-        met_harm=0 if met is None else max(met.requests, met.errors),
+        met_harm=met if decision.action is Action.ROLL_BACK else 0,
+        cut_short=cut_short,
     )

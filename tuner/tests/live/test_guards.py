@@ -269,6 +269,18 @@ def test_values_that_cost_more_memory_want_room_for_it():
     assert refused(RAILS, tight, replace(CANDIDATE, configuration=CANDIDATE.incumbent)) is None
 
 
+def test_candidate_that_production_itself_tries_wants_room_for_its_values_alone():
+    """Nothing is started beside it."""
+    large = replace(NOW, production_bytes=900 * MB)
+    assert refused(RAILS, large, replace(CANDIDATE, beside=False)) is None
+    full = replace(large, available_bytes=10 * MB)
+    refusal = refused(RAILS, full, replace(CANDIDATE, beside=False))
+    assert refusal is not None
+    assert refusal.reason == (
+        "the candidate's values may take 10 MB: expected at most 50 % of the 10 MB that are available"
+    )
+
+
 def test_reload_that_could_not_be_taken_back_is_not_begun():
     """Two are kept free; a server that is set without a reload needs none."""
     busy = replace(NOW, reloads=Reloads(at_s=(99_000.0, 99_001.0, 99_002.0)))

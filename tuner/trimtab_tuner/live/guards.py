@@ -1,8 +1,8 @@
 """The limits that live tuning keeps to: the user's guards, and the rails that say when nothing is tried.
 
 A guard is a limit that what people see must keep, written as in `p99 <= 50ms`. It is asked about while an
-episode runs, and before one begins. The rails only say whether an episode may begin. `refused` asks all of
-them, the strongest first, so that the reason which it tells is the weightiest.
+episode runs, and before one begins. The rails only say whether an episode may begin; but quiet hours end one
+as well. `refused` asks all of them, the strongest first, so that the reason which it tells is the weightiest.
 
 Times are seconds of a clock that does not go back, the same for all that is asked; only quiet hours are told
 the local time of day.
@@ -205,6 +205,13 @@ class Rails(Frozen):
     reloads_an_hour: int = Field(default=4, ge=0)
     cool_down_s: float = Field(default=600.0, ge=1)
 
+    def quiet(self, local: time) -> str:
+        """The sentence about the quiet hours if it is quiet at that time of day; else an empty one."""
+        hours = self.quiet_hours
+        if hours is None or not hours.includes(local):
+            return ""
+        return f"it is {local:%H:%M}, and nothing is tried in the quiet hours {hours}"
+
 
 @dataclass(frozen=True, slots=True)
 class Now:
@@ -229,7 +236,8 @@ class Candidate:
     """What an episode would try, in place of the incumbent, both complete.
 
     `space` has the ranges that the user allows. `measured`: a run of this host has measured it whole, so it
-    may be further away than a step. `by_reload`: to promote it, production is reloaded.
+    may be further away than a step. `by_reload`: to promote it, production is reloaded. `beside`: servers
+    beside production try it, and not production itself.
     """
 
     space: Space
@@ -237,6 +245,7 @@ class Candidate:
     configuration: Configuration
     measured: bool
     by_reload: bool
+    beside: bool = True
 
 
 class Rail(StrEnum):
@@ -266,7 +275,7 @@ def refused(rails: Rails, now: Now, candidate: Candidate) -> Refusal | None:
         Rail.RISK_BUDGET: _over_budget(now.spent),
         Rail.STEP_AND_RANGE: out_of_reach(candidate, rails.most_step),
         Rail.MEMORY: too_little_memory(now, candidate, rails.memory_share),
-        Rail.QUIET_HOURS: _quiet(rails.quiet_hours, now.local),
+        Rail.QUIET_HOURS: rails.quiet(now.local),
         Rail.RELOADS: _reloaded_enough(rails.reloads_an_hour, now, by_reload=candidate.by_reload),
         Rail.COOL_DOWN: _cooling_down(rails.cool_down_s, now),
     }
@@ -288,17 +297,19 @@ def out_of_reach(candidate: Candidate, most_step: float) -> str:
 
 
 def too_little_memory(now: Now, candidate: Candidate, share: float) -> str:
-    """Why there is no memory for the servers beside production; empty if there is.
+    """Why there is no memory for the candidate, and for servers beside production; empty if there is.
 
     Each of them may come to need what production has, and the candidate what its values cost more.
     """
     costs_kib = (candidate.space.resource_cost(c) for c in (candidate.configuration, candidate.incumbent))
     after_kib, before_kib = costs_kib
-    needed = SERVERS_BESIDE * now.production_bytes + 1024 * max(0.0, after_kib - before_kib)
+    beside_bytes = SERVERS_BESIDE * now.production_bytes if candidate.beside else 0.0
+    needed = beside_bytes + 1024 * max(0.0, after_kib - before_kib)
     if needed <= share * now.available_bytes:
         return ""
+    who = "two servers beside production" if candidate.beside else "the candidate's values"
     return (
-        f"two servers beside production may take {needed / 1e6:,.0f} MB: expected at most "
+        f"{who} may take {needed / 1e6:,.0f} MB: expected at most "
         f"{in_percent(share)} of the {now.available_bytes / 1e6:,.0f} MB that are available"
     )
 
@@ -314,12 +325,6 @@ def _over_budget(spent: Spent) -> str:
         f"the risk budget is spent: {counted(spent.harmed, 'request')} met harm in the last 24 hours, "
         f"{spent.allowed:,} may"
     )
-
-
-def _quiet(hours: QuietHours | None, local: time) -> str:
-    if hours is None or not hours.includes(local):
-        return ""
-    return f"it is {local:%H:%M}, and nothing is tried in the quiet hours {hours}"
 
 
 def _reloaded_enough(most: int, now: Now, *, by_reload: bool) -> str:
