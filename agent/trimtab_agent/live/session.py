@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from trimtab_db import Repository
+from trimtab_db.errors import PASSING_FAULTS, DatabaseError
 from trimtab_db.records import LiveDecisionKind, LiveMode, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live.contexts import ChangeWatch, Context, context_of, traffic_of
 from trimtab_tuner.live.episode import Action, Decision, Rules
@@ -40,6 +41,7 @@ from trimtab_agent.live.episodes import Change, EpisodeEnd, Told, carry_out, fig
 from trimtab_agent.live.observation import ObservationLost
 from trimtab_agent.live.promotion import Promotion
 from trimtab_agent.live.proposing import Memory, Proposer
+from trimtab_agent.live.recalling import recalled
 from trimtab_agent.live.switchbacks import (
     FileTurns,
     Turns,
@@ -58,6 +60,7 @@ CONTEXT_PERIODS = 120
 WAIT_AFTER_REFUSAL_S = 10.0
 RESTART_S = 60.0  # so long production may take to be started anew
 LOOK_EVERY_S = 0.25
+RECORD_EVERY_S = 5.0
 DETACHED, ENDED_BY_TRIMTAB = "a person has detached it", "Trimtab has ended it"
 
 
@@ -103,7 +106,7 @@ class Session:
     ) -> None:
         self._record, self._at, self._plan = record, attachment, plan
         self._repository, self._stop = repository, stop
-        self._memory = Memory()
+        self._memory = recalled(Memory(), repository, record)
         self._recent: deque[Observed] = deque(maxlen=CONTEXT_PERIODS)
         self._usual: Observed | None = None  # production with all of this traffic, for a minute
         self._teller = Teller(repository, record.id)
@@ -128,14 +131,25 @@ class Session:
                         raise
                     self._until_it_is_back(error)
         except _Detach as detach:
-            self._teller.ended(LiveDecisionKind.DETACHED, str(detach))
-        except (TrimtabError, RenderError) as error:
-            self._teller.ended(LiveDecisionKind.TROUBLE, str(error))
+            self._end(LiveDecisionKind.DETACHED, str(detach))
+        except (TrimtabError, RenderError, DatabaseError) as error:
+            self._end(LiveDecisionKind.TROUBLE, str(error))
         except Exception as error:
             log.exception("live session %d", self._record.id)
-            self._teller.ended(LiveDecisionKind.TROUBLE, f"an error that was not foreseen: {error}")
+            self._end(LiveDecisionKind.TROUBLE, f"an error that was not foreseen: {error}")
         finally:
             self._at.close()
+
+    def _end(self, kind: LiveDecisionKind, sentence: str) -> None:
+        """Records the end, which has come; as soon as the database takes it, where that is full or away."""
+        while True:
+            try:
+                self._teller.ended(kind, sentence)
+            except PASSING_FAULTS as error:
+                log.warning("the end of live session %d (%s) waits: %s", self._record.id, sentence, error)
+                if not self._stop.wait(RECORD_EVERY_S):
+                    continue
+            return
 
     def _with_this_traffic(self) -> None:
         """Until the traffic, or what an administrator has made of production, has changed."""
