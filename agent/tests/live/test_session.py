@@ -5,6 +5,8 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
+from datetime import time
 from pathlib import Path
 
 import psutil
@@ -12,7 +14,7 @@ import pytest
 from asking import asking
 from live_sessions import ENDLESS, Attached, shortened
 from trimtab_agent.errors import LiveConflict, SpecError
-from trimtab_agent.live import proposing, steering, switchbacks
+from trimtab_agent.live import attachment, proposing, steering, switchbacks
 from trimtab_agent.live import session as sessions
 from trimtab_agent.live.episodes import EpisodeEnd
 from trimtab_agent.live.listening import take
@@ -25,6 +27,8 @@ from trimtab_agent.station.server.stats_socket import StatsSocket
 from trimtab_db.records import LiveDecisionKind, LiveRequest, LiveState
 from trimtab_tuner.live import switchback
 from trimtab_tuner.live.episode import Action, Decision
+from trimtab_tuner.live.guards import Rails
+from trimtab_tuner.live.observed import Served
 from trimtab_tuner.live.proposals import Proposal
 from trimtab_tuner.live.steps import Change
 from trimtab_tuner.live.switchback import Lengths
@@ -33,6 +37,7 @@ from waiting import until
 pytestmark = [pytest.mark.live, pytest.mark.kernel]
 
 KINDS = LiveDecisionKind
+QUIET = Rails.quiet
 
 
 @pytest.fixture(autouse=True)
@@ -184,6 +189,31 @@ def test_harm_that_is_seen_after_a_promotion_puts_the_file_back(attached, monkey
     assert live.asked.failures == []
 
 
+def test_promotion_is_watched_beside_what_production_did_with_all_of_the_traffic(attached, monkeypatch):
+    """At the end of an episode the servers beside it have that, so it answers nobody for a while."""
+    before = []
+
+    class Watched(sessions.Watch):
+        def __init__(self, usual):
+            before.append(usual)
+            super().__init__(usual)
+
+    def carry_out(**order):
+        seen = order["tick"]()
+        served = tuple(Served() for _ in seen.arm.served)
+        idle = replace(seen, arm=replace(seen.arm, served=served, errors=0, cpu_s=0.0))
+        order["tick"].__self__._recent.extend([idle] * sessions.CONTEXT_PERIODS)
+        decision = Decision(Action.PROMOTE, 0.5, "it is better")
+        return EpisodeEnd(decision=decision, evidence={}, met_harm=0)
+
+    monkeypatch.setattr(sessions, "Watch", Watched)
+    monkeypatch.setattr(sessions, "carry_out", carry_out)
+    live = attached("nginx", "auto")
+    live.until_decided(KINDS.KEPT)
+    assert before[0].arm.requests > 20
+    assert before[0].arm.cpu_s > 0
+
+
 @pytest.mark.usefixtures("improving")
 def test_candidate_that_cannot_be_promoted_does_not_make_the_session_observe_anew(attached, monkeypatch):
     """The file was put back, and has not been changed."""
@@ -243,6 +273,44 @@ def test_file_that_a_person_changes_makes_the_session_observe_anew(attached):
     live.until_decided(KINDS.CONTEXT)
     assert live.decision(KINDS.CONTEXT).sentence == f"{live.server.file} has been changed: observing anew"
     until(lambda: live.kinds.count(KINDS.PROPOSAL) == 2)
+
+
+def test_file_that_production_includes_and_a_person_changes_makes_the_session_observe_anew(
+    attached, monkeypatch
+):
+    """During an episode too: the servers beside production have it as it was."""
+    monkeypatch.setattr(attachment, "LOOK_EVERY_S", 0.0)
+    shortened(monkeypatch, ENDLESS)
+    live = attached("nginx", "canary", edit=lambda text: text.replace("sendfile on;", "include sites/*;"))
+    until(lambda: live.record.share > 0)
+    sites = live.server.file.with_name("sites")
+    sites.mkdir()
+    sites.joinpath("one").write_text("sendfile off;\n")
+    live.until_decided(KINDS.CONTEXT)
+    sentence = live.decision(KINDS.CONTEXT).sentence
+    assert sentence == f"what {live.server.file} includes has been changed: observing anew"
+    until(lambda: live.kinds.count(KINDS.PROPOSAL) == 2)
+    assert live.asked.failures == []
+
+
+def test_quiet_hours_end_an_episode_and_the_candidate_is_tried_again_after_them(attached, monkeypatch):
+    """Production has all connections meanwhile, and nothing is held against the candidate."""
+    shortened(monkeypatch, ENDLESS)
+    clock = [time(21, 59)]
+    monkeypatch.setattr(Rails, "quiet", lambda rails, _: QUIET(rails, clock[0]))
+    live = attached("core", "auto", quiet_hours="22:00-06:00")
+    until(lambda: live.record.share > 0)
+    clock[0] = time(22, 0)
+    live.until_decided(KINDS.GIVE_UP)
+    sentence = "it is 22:00, and nothing is tried in the quiet hours 22:00-06:00"
+    assert live.decision(KINDS.GIVE_UP).sentence == sentence
+    live.until_told(f"nothing is tried now: {sentence}")
+    assert (touched_of(live)["listening"], live.incumbents()) == (1, [])
+    clock[0] = time(6, 0)
+    until(lambda: live.kinds.count(KINDS.BEGAN) == 2)
+    first, second = (each.configuration for each in live.decisions if each.kind is KINDS.BEGAN)
+    assert first == second
+    assert live.asked.failures == []
 
 
 def test_file_that_cannot_be_understood_any_more_ends_the_session_with_its_sentence(attached):

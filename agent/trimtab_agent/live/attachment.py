@@ -1,21 +1,27 @@
 """What a session is attached to: a server that runs, its file, and who observes it.
 
-An administrator goes on with it meanwhile: the file is edited, a reload changes where it listens, a restart
-makes it another process. Each is seen, and the attachment follows.
+An administrator goes on with it meanwhile: the file is edited, or one that it includes, a reload changes
+where it listens, a restart makes it another process. Each is seen, and the attachment follows.
 """
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from trimtab_agent.base_file import BaseFile, read_base
-from trimtab_agent.errors import HostError
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.live.listening import Listener, inode_of
 from trimtab_agent.live.observation import Observer
 from trimtab_agent.live.production import production_observer
 from trimtab_agent.live.restoring import Process
 from trimtab_agent.live.running import RunningServer, running_servers
+
+# Whether the file says something else by what it includes is looked at so often, and not for more than this
+# share of the time: it takes reading all of it.
+LOOK_EVERY_S = 5.0
+LOOK_SHARE = 0.01
 
 
 class Attachment:
@@ -44,7 +50,7 @@ class Attachment:
 
     def written(self) -> None:
         """Its file is as Trimtab has just written it."""
-        self._read_at = _stamp(self.base)
+        self._read_at, self._look_at_s = _stamp(self.base), time.monotonic() + LOOK_EVERY_S
 
     def read_anew(self) -> None:
         """Takes in its file and where it listens, as they are now; raises HostError."""
@@ -61,9 +67,26 @@ class Attachment:
         """What somebody else has changed: a sentence; empty where nothing."""
         if _stamp(self.base) != self._read_at:
             return f"{self.base.path} has been changed"
+        if time.monotonic() > self._look_at_s and self._includes_something_else():
+            return f"what {self.base.path} includes has been changed"
         if self._sockets != _sockets_of(self.server) and self.lives():
             return f"process {self.server.pid} listens on other sockets than before"
         return ""
+
+    def _includes_something_else(self) -> bool:
+        """Whether the files that it includes are others, or say something else.
+
+        What cannot be read nobody can take up either: then it is looked at again.
+        """
+        begun_s = time.monotonic()
+        try:
+            now = read_base(self.server.target, Path(self.base.path))
+        except SpecError:
+            now = self.base
+        ended_s = time.monotonic()
+        self._look_at_s = ended_s + max(LOOK_EVERY_S, (ended_s - begun_s) / LOOK_SHARE)
+        _, *included = now.sources.files  # its own text may be a candidate's just now
+        return included != list(self.base.sources.files[1:])
 
     def lives(self) -> bool:
         """Whether the process that it was attached to has not ended."""
