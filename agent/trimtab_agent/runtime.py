@@ -227,10 +227,7 @@ def open_live(settings: AgentSettings) -> Iterator[tuple[Repository, LiveService
 def live_service(settings: AgentSettings, repository: Repository, host_id: int) -> LiveService:
     """Live tuning on this machine; what killed episodes have left is put back."""
     paths = VarPaths(settings.var.resolve())
-    service = LiveService(repository, host_id, paths.live_notes, paths.workloads, lambda: alone_on(settings))
-    for complaint in service.complaints:
-        log.warning("%s", complaint)
-    return service
+    return LiveService(repository, host_id, paths.live_notes, paths.workloads, lambda: alone_on(settings))
 
 
 @contextmanager

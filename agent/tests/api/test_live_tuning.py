@@ -11,8 +11,10 @@ import httpx
 import pytest
 import uvicorn
 from trimtab_agent.api.local import listen_locally
-from trimtab_agent.live import running
+from trimtab_agent.host.identity import describe_host
+from trimtab_agent.live import own_file, running
 from trimtab_agent.live.allowed import is_listed
+from trimtab_agent.live.file_switching import SwitchedFile, digest_of
 from trimtab_agent.live.listening import Listener
 from trimtab_agent.live.restoring import Process
 from trimtab_agent.live.running import RunningServer
@@ -262,6 +264,41 @@ def test_session_whose_process_is_gone_is_dead_and_detached_by_its_record(daemon
     assert listed == {dead.id: True, reused.id: True, alive.id: False}
     reply = daemon.client.post(f"{SESSIONS}/{dead.id}/detach").json()
     assert (reply["state"], reply["dead"], reply["asked"]) == ("ended", False, None)
+
+
+def test_detach_of_a_dead_session_puts_back_what_nobody_else_has(daemon, tmp_path):
+    """Its keeper was killed too."""
+    file, notes = tmp_path / "nginx.conf", VarPaths(daemon.settings.var.resolve()).live_notes
+    file.write_text("own\n")
+    backup = own_file.kept_beside(file)
+    own_file.write(file, "a candidate\n")
+    gone = Process(2**22, 1)
+    notes.mkdir(parents=True, exist_ok=True)
+    SwitchedFile(
+        agent=gone,
+        production=gone,
+        boot_id="another",
+        file=str(file),
+        backup=str(backup),
+        reload_signal=1,
+        check_command=("true",),
+        own=digest_of("own\n"),
+        ours=(digest_of("a candidate\n"),),
+    ).write(notes / "1-2.file.json")
+    dead = begin(daemon, process=gone.pid)
+    assert daemon.client.post(f"{SESSIONS}/{dead.id}/detach").json()["state"] == "ended"
+    assert file.read_text() == "own\n"
+    assert not list(notes.iterdir())
+
+
+def test_session_of_another_machine_is_asked_and_not_judged(daemon):
+    """Whether its process lives is not known here, where that number means another one or none."""
+    host = replace(describe_host(daemon.settings.var), machine_id="0" * 32)
+    session = begin(daemon, host_id=daemon.repository.register_host(host), process=2**22)
+    assert daemon.client.get(f"{SESSIONS}/{session.id}").json()["dead"] is False
+    assert daemon.client.post(f"{SESSIONS}/{session.id}/detach").status_code == 202
+    assert daemon.repository.live_session(session.id).ended_at is None
+    assert daemon.repository.take_live_request(session.id) is LiveRequest.DETACH
 
 
 @pytest.mark.parametrize("path", ["", "/samples", "/promote", "/reject", "/detach"])

@@ -4,6 +4,7 @@ A session runs in a thread of its own, and a running server has one session at m
 (promote, reject, detach) goes through the database.
 """
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -30,6 +31,8 @@ from trimtab_agent.live.session import Plan, Session
 from trimtab_agent.live.switching import put_values_back
 from trimtab_agent.live.telling import Teller
 from trimtab_agent.stopping import StopSignal
+
+log = logging.getLogger(__name__)
 
 END_S = DRAIN_S + 15.0  # so long a session may take: production is given back, then the arms finish
 
@@ -121,7 +124,7 @@ class LiveService:
         self._notes, self._machine_lock, self._own_workloads = notes, machine_lock, own_workloads
         self._running: list[_Running] = []
         self._lock = threading.Lock()
-        self.complaints = end_dead_sessions(repository, host_id, notes)
+        self.end_dead()
 
     def attach(self, spec: AttachSpec) -> int:
         """Begins a session; its id. Raises SpecError, LiveConflict, HostError."""
@@ -159,6 +162,11 @@ class LiveService:
                 running.thread.join(timeout_s)
                 return not running.thread.is_alive()
         return True
+
+    def end_dead(self) -> None:
+        """Puts back what killed sessions of this machine have left, and ends their records."""
+        for complaint in end_dead_sessions(self._repository, self._host_id, self._notes):
+            log.warning("%s", complaint)
 
     def close(self) -> None:
         """Ends all sessions; production has everything back when it returns."""

@@ -43,7 +43,9 @@ def list_live_servers(context: ContextDep, request: Request) -> list[LiveServer]
 def list_live_sessions(context: ContextDep) -> list[LiveSessionReply]:
     """All sessions of this machine, the latest first."""
     sessions = context.repository.live_sessions(context.host_id)
-    return [LiveSessionReply.model_validate(_session(session)) for session in sessions]
+    return [
+        LiveSessionReply.model_validate(_session(session, dead=_has_died(session))) for session in sessions
+    ]
 
 
 @router.post("/sessions", status_code=201)
@@ -101,17 +103,15 @@ def reject_live_session(session_id: SessionId, context: ContextDep) -> LiveSessi
 def detach_live_session(session_id: SessionId, context: ContextDep) -> LiveSessionDetail:
     """Ends a session at once: production has all connections again; 409 if it has ended.
 
-    What was promoted stays. A session whose process is gone is only marked as ended: its keeper has put
-    everything back.
+    What was promoted stays. Of a session whose process is gone, what its keeper has not put back is put back.
     """
     session = context.repository.live_session(session_id)
     if session.ended_at is not None:
         raise LiveRequestRefused(session_id, LiveRequest.DETACH, session.state)
-    if is_alive(session):
-        context.repository.ask_live_session(session_id, LiveRequest.DETACH)
+    if _is_dead(session, context):
+        context.live.end_dead()
     else:
-        sentence = "The process that ran it ended without a word."
-        context.repository.update_live_session(session_id, state=LiveState.ENDED, sentence=sentence)
+        context.repository.ask_live_session(session_id, LiveRequest.DETACH)
     return _detail(context, session_id)
 
 
@@ -128,8 +128,18 @@ def _is_attachable(server: RunningServer, context: Context, request: Request) ->
     return is_local(request.scope) or is_listed(server, context.live_servers)
 
 
-def _session(session: LiveSession) -> dict[str, object]:
-    return {**vars(session), "dead": session.ended_at is None and not is_alive(session)}
+def _is_dead(session: LiveSession, context: Context) -> bool:
+    """Whether its process is gone; not known of one of another machine, which may be in the same database."""
+    own = context.repository.live_sessions(context.host_id)
+    return any(each.id == session.id for each in own) and _has_died(session)
+
+
+def _has_died(session: LiveSession) -> bool:
+    return session.ended_at is None and not is_alive(session)
+
+
+def _session(session: LiveSession, *, dead: bool) -> dict[str, object]:
+    return {**vars(session), "dead": dead}
 
 
 def _detail(context: Context, session_id: int) -> LiveSessionDetail:
@@ -137,4 +147,5 @@ def _detail(context: Context, session_id: int) -> LiveSessionDetail:
     session = repository.live_session(session_id)
     incumbents = repository.live_incumbents(session.host_id, session.target, session.file)
     further = {"decisions": repository.live_decisions(session_id), "incumbents": incumbents}
-    return LiveSessionDetail.model_validate({**_session(session), **further})
+    known = _session(session, dead=_is_dead(session, context))
+    return LiveSessionDetail.model_validate({**known, **further})

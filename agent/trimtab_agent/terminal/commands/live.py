@@ -296,7 +296,10 @@ def _chosen(repository: Repository, session_id: int | None, among: list[LiveSess
     if session_id is None:
         number = counted(len(among), "server")
         raise SpecError("session", f"live tuning is attached to {number}: expected the number of a session")
-    return repository.live_session(session_id)
+    session = repository.live_session(session_id)
+    if session.id not in {each.id for each in _of_machine(repository)}:
+        raise SpecError("session", f"live session {session.id} is another machine's: expected one of this")
+    return session
 
 
 def _alive(repository: Repository) -> list[LiveSession]:
@@ -306,8 +309,12 @@ def _alive(repository: Repository) -> list[LiveSession]:
 
 def _open(repository: Repository) -> list[LiveSession]:
     """Those that have not ended, also for the reason that their process was killed."""
-    host_id = repository.register_host(describe_host(Path("/")))
-    return [session for session in repository.live_sessions(host_id) if session.ended_at is None]
+    return [session for session in _of_machine(repository) if session.ended_at is None]
+
+
+def _of_machine(repository: Repository) -> tuple[LiveSession, ...]:
+    """All sessions of this machine; others may record in the same database."""
+    return repository.live_sessions(repository.register_host(describe_host(Path("/"))))
 
 
 def _follow(console: Console, repository: Repository, session_id: int, stop: StopSignal) -> None:
