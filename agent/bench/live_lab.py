@@ -99,16 +99,22 @@ class Lab:
             raise RuntimeError("it was started with a file")
         return read_base(self.server.target, self.server.file)
 
-    def public(self, rate_rps: float, duration_s: float, *options: str) -> Public:
-        """Begins to ask; `options` are further ones of trimtab-load."""
+    def public(self, rate_rps: float, duration_s: float, *options: str, path: str = "") -> Public:
+        """Begins to ask for what its sessions do, or for one file of any content at that `path`.
+
+        `options` are further ones of trimtab-load.
+        """
         output = self.folder / f"public-{len(self._publics)}"
+        url = f"http://{self.server.listeners[0].address}/{path}"
         command = (
-            *(str(AgentSettings().load_path), "open", "--url", f"http://{self.server.listeners[0].address}/"),
-            *("--rate", str(rate_rps), "--duration", str(duration_s), "--timeout", "30", "--verify", "all"),
+            *(str(AgentSettings().load_path), "open", "--url", url),
+            *("--rate", str(rate_rps), "--duration", str(duration_s), "--timeout", "30"),
             *("--cpus", str(PUBLIC_CPU), "--arrivals", "poisson", *options),
         )
-        if "--sessions" not in command and "--connection" not in command:
-            command += ("--sessions", str(self.sessions))
+        if not path:
+            command += ("--verify", "all")
+            if "--sessions" not in command and "--connection" not in command:
+                command += ("--sessions", str(self.sessions))
         with output.open("w") as written:
             self._publics.append(Public(subprocess.Popen(command, stdout=written, text=True), output))
         return self._publics[-1]
