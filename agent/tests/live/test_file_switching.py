@@ -1,6 +1,8 @@
 """Production's file with other values for a while, by reloads, and as it was whoever is killed."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import pytest
 from trimtab_agent.errors import HostError
 from trimtab_agent.live.arms import changed_file
 from trimtab_agent.live.file_switching import FileSwitch, put_files_back
+from trimtab_agent.live.restoring import Process
 from waiting import until
 
 pytestmark = pytest.mark.live
@@ -133,16 +136,17 @@ def test_whoever_is_killed_production_has_its_own_file_again(killed, production,
             stdout=subprocess.PIPE,
         )
         with agent:
-            keeper = psutil.Process(int(agent.stdout.readline()))
+            keeper = Process.of(int(agent.stdout.readline()))
             assert workers_are_three(server)
             assert put_files_back(notes) == []
             assert server.file.read_bytes() != before[0], "the agent lives"
             if killed == "both":
-                keeper.kill()
+                os.kill(keeper.pid, signal.SIGKILL)
             agent.kill()
             agent.stdin.close()
             agent.wait()
         if killed == "both":
+            until(lambda: not keeper.lives())  # while it does, the next Trimtab leaves all to it
             assert [json.loads(each.read_text())["agent"]["pid"] for each in notes.iterdir()] == [agent.pid]
             assert put_files_back(notes) == []
     until(lambda: is_as_before(server, before, tmp_path))

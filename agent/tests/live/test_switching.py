@@ -11,6 +11,7 @@ import psutil
 import pytest
 from trimtab_agent.errors import HostError
 from trimtab_agent.live.production import stats_socket_of
+from trimtab_agent.live.restoring import Process
 from trimtab_agent.live.switchbacks import ValueTurns, carry_out_switchback, takes_turns
 from trimtab_agent.live.switching import Switch, put_values_back
 from trimtab_agent.station.server.stats_socket import StatsSocket
@@ -130,16 +131,17 @@ def test_a_killed_agent_leaves_production_as_it_was(core, tmp_path, keeper_too):
         stdout=subprocess.PIPE,
     )
     with agent:
-        keeper = psutil.Process(int(agent.stdout.readline()))
+        keeper = Process.of(int(agent.stdout.readline()))
         assert in_force(core, "max_connections") == [300]
         assert put_values_back(notes) == []
         assert in_force(core, "max_connections") == [300], "the agent lives"
         if keeper_too:
-            keeper.kill()
+            os.kill(keeper.pid, signal.SIGKILL)
         agent.kill()
         agent.stdin.close()
         agent.wait()
     if keeper_too:
+        until(lambda: not keeper.lives())  # while it does, the next Trimtab leaves all to it
         assert [json.loads(each.read_text())["agent"]["pid"] for each in notes.iterdir()] == [agent.pid]
         assert put_values_back(notes) == []
     until(lambda: not list(notes.iterdir()))
