@@ -1,7 +1,10 @@
 """Runs with the user's own file on the command line: exit codes, what is told, what is recorded."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from live_support import tiny_options, tiny_spec
@@ -89,6 +92,27 @@ def test_dry_run_starts_nothing(command, tmp_path, monkeypatch):
     file.write_text("events {}\nhttp { server { listen 80; } }\n")
     code, output, errors = command("tune", "--dry-run", "--target", "nginx", "--base", str(file))
     assert (code, bool(output), started) == (0, True, []), errors
+
+
+def test_root_of_a_container_has_its_file_checked_though_it_may_not_read_everything(tmp_path):
+    """The folder that the check makes is the server's own."""
+    if find_installed(TARGETS["nginx"].program) is None or os.geteuid() != 0:
+        pytest.skip("nginx is not installed, or this is not root")
+    file = tmp_path / "nginx.conf"
+    file.write_text("events {}\nhttp { server { listen 80; } }\n")
+    tried = subprocess.run(
+        [
+            *("setpriv", "--bounding-set", "-dac_read_search", "--inh-caps", "-dac_read_search"),
+            *(sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()"),
+            *("tune", "--dry-run", "--target", "nginx", "--base", str(file)),
+        ],
+        env={**os.environ, "TRIMTAB_VAR": str(tmp_path / "var")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tried.returncode == 0, tried.stderr
+    assert "Tuned: worker_processes" in tried.stdout
 
 
 def test_a_run_without_an_answer_ends_with_1(simulated, command):

@@ -64,7 +64,9 @@ def require_measurable(
             text = with_readable(target, text, directory, directory / "tls")
         file.write_text(text)
         prefix: tuple[str, ...] = ()
-        if target.package is not None and (prefix := command_prefix((file, directory))):
+        # The directory is given to the server's user, who then needs no right to look into it: root has
+        # none to give in a container.
+        if target.package is not None and (prefix := command_prefix((directory.parent,))):
             hand_over(directory)
         command = target.check_command(str(file), str(program))
         try:

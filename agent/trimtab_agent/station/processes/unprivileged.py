@@ -13,20 +13,39 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from trimtab_agent.errors import HostError
+
 USER = "nobody"
+CAP_DAC_READ_SEARCH = 2  # linux/capability.h
 
 
 def command_prefix(reads: Iterable[Path]) -> tuple[str, ...]:
-    """What goes before a server's command so that it runs without privileges and can read these paths."""
+    """What goes before a server's command so that it runs without privileges and can read these paths.
+
+    Raises HostError where it cannot be let in: root in a container has no right to read everything to give.
+    """
     if os.geteuid() != 0:
         return ()
     user = pwd.getpwnam(USER)
     prefix = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-    if all(open_to_everyone(path) for path in reads):
+    closed = next((path for path in reads if not open_to_everyone(path)), None)
+    if closed is None:
         prefix.append("--inh-caps=-all")
+    elif not _may_read_everything():
+        raise HostError(
+            f"{closed}: the server runs as {USER}, who may not read that, and root here may not let it "
+            "(CAP_DAC_READ_SEARCH is missing, as in a container); expected a folder that every user may enter"
+        )
     else:
         prefix += ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
     return (*prefix, "--no-new-privs", "--")
+
+
+def _may_read_everything() -> bool:
+    """Whether this process has CAP_DAC_READ_SEARCH, and so can give it, proc_pid_status(5)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    permitted = next(line.split()[1] for line in lines if line.startswith("CapPrm:"))
+    return bool(int(permitted, 16) >> CAP_DAC_READ_SEARCH & 1)
 
 
 def open_to_everyone(path: Path) -> bool:
