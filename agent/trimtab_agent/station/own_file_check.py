@@ -23,7 +23,7 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import file_systems
 from trimtab_agent.host.answering import troubles
 from trimtab_agent.station.processes.programs import server_program
-from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
+from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over, may_read_everything
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.made_keys import guarded
 from trimtab_agent.station.server.own_copies import with_readable
@@ -64,9 +64,10 @@ def require_measurable(
             text = with_readable(target, text, directory, directory / "tls")
         file.write_text(text)
         prefix: tuple[str, ...] = ()
-        # The directory is given to the server's user, who then needs no right to look into it: root has
-        # none to give in a container.
-        if target.package is not None and (prefix := command_prefix((directory.parent,))):
+        # The directory becomes the server's own. What the file names may lie in closed folders all the same,
+        # as where its own lies; in a container root has no right to give for that.
+        reads = directory if may_read_everything() else directory.parent
+        if target.package is not None and (prefix := command_prefix((reads,))):
             hand_over(directory)
         command = target.check_command(str(file), str(program))
         try:

@@ -31,7 +31,7 @@ def command_prefix(reads: Iterable[Path]) -> tuple[str, ...]:
     closed = next((path for path in reads if not open_to_everyone(path)), None)
     if closed is None:
         prefix.append("--inh-caps=-all")
-    elif not _may_read_everything():
+    elif not may_read_everything():
         raise HostError(
             f"{closed}: the server runs as {USER}, who may not read that, and root here may not let it "
             "(CAP_DAC_READ_SEARCH is missing, as in a container); expected a folder that every user may enter"
@@ -41,7 +41,7 @@ def command_prefix(reads: Iterable[Path]) -> tuple[str, ...]:
     return (*prefix, "--no-new-privs", "--")
 
 
-def _may_read_everything() -> bool:
+def may_read_everything() -> bool:
     """Whether this process has CAP_DAC_READ_SEARCH, and so can give it, proc_pid_status(5)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     permitted = next(line.split()[1] for line in lines if line.startswith("CapPrm:"))
