@@ -24,7 +24,7 @@ from trimtab_agent.simulated.demo import mark
 from trimtab_agent.simulated.scenario import Scenario, write_scenario
 from trimtab_agent.simulated.server_model import SimulatedServer
 from trimtab_agent.study import search
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import TrialPurpose

@@ -27,7 +27,7 @@ from trimtab_agent.simulated.scenario import Scenario, write_scenario
 from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.study.fleet_search import FleetSearch
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.judging.job import TrialJob, TrialReport

@@ -25,7 +25,7 @@ from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.simulated.demo import mark
 from trimtab_agent.simulated.scenario import write_scenario
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 

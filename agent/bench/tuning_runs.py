@@ -24,7 +24,7 @@ from typing import Any
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.certainty.statistics import Gain, paired_gain

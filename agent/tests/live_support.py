@@ -17,7 +17,7 @@ from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.runtime import Runtime
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_agent.workloads.choice import make_workload
 from trimtab_tuner.workloads import WORKLOADS, Workload
 from trimtab_tuner.workloads.parameters import parameters

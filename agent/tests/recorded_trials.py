@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 from trimtab_agent.study.conclusion import confirmed_outcome
 from trimtab_agent.study.history import History
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_trials.measurement import Latency, Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.blocks import Blocks

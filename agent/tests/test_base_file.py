@@ -16,7 +16,9 @@ from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check
+from trimtab_agent.study.asked_space import NOWHERE
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values

@@ -4,7 +4,9 @@ import pytest
 from trimtab_agent.base_file import read_base, refuse
 from trimtab_agent.checked_file import checked
 from trimtab_agent.errors import SpecError
-from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check
+from trimtab_agent.study.asked_space import NOWHERE
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.told import Told

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from live_support import start_calibrated
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 

@@ -12,7 +12,7 @@ from simulation import Simulation
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study import webhook
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_agent.terminal.markdown import run_markdown
 from trimtab_agent.terminal.report import print_run, print_runs
 from trimtab_tuner.certainty.setting_effects import SettingEffect

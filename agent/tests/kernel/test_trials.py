@@ -7,7 +7,7 @@ import pytest
 from live_support import TINY, start_calibrated
 from trimtab_agent.runtime import open_station
 from trimtab_agent.station.equipment import JobListener
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 from trimtab_tuner.judging.job import TrialJob

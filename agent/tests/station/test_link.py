@@ -15,7 +15,7 @@ from trimtab_agent.runtime import open_runtime
 from trimtab_agent.station import link
 from trimtab_agent.station.leftovers import Leftover, Leftovers
 from trimtab_agent.station.link import KIND, made_link, remove, require_links
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_tuner.workloads.links import LINKS
 
 

@@ -20,7 +20,8 @@ from trimtab_agent.station.server.certificates import KeyKind, kind_of, make_pai
 from trimtab_agent.station.server.checking import IN_THE_CHECK, check_file
 from trimtab_agent.station.server.made_keys import with_made_keys
 from trimtab_agent.study.own_file_report import in_words
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.exports import Check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext

@@ -19,7 +19,8 @@ from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.refusals import ConfigurationRejected
 from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.stopping import Stopped, StopSignal
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.judging.verification import Thresholds

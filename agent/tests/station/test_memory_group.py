@@ -24,7 +24,8 @@ from trimtab_agent.station.memory_group import (
 )
 from trimtab_agent.station.warming import read_in_group
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_agent.workloads.choice import make_workload
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters

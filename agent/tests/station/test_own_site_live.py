@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from trimtab_agent.base_file import read_base
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_agent.workloads.choice import save_learnt, save_model
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.judging.job import TrialJob

@@ -24,7 +24,8 @@ from trimtab_agent.station.server.replicas import Replicas
 from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_db import open_database, sqlite_url
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.affinity import parse_mask

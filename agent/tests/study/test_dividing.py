@@ -9,7 +9,7 @@ from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.topology import Cpu
 from trimtab_agent.study import study as study_module
 from trimtab_agent.study.dividing import divided_anew, following_cpus
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import TrialPurpose, Verdict

@@ -9,7 +9,7 @@ import pytest
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.simulated.scenario import Scenario
 from trimtab_agent.simulated.server_model import SimulatedServer
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.elimination import Elimination

@@ -5,7 +5,7 @@ from live_support import LADDER_RPS, tiny_spec
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.exporting import text_digest, verdict
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_tuner.targets import TARGETS
 

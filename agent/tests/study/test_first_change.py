@@ -4,7 +4,7 @@ from live_support import tiny_spec
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.study.first_changes import first_changes_of
 from trimtab_agent.study.history import History
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.space import Space

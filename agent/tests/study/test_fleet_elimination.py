@@ -8,7 +8,7 @@ from simulated_hosts import SimulatedHosts
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.study import dispatcher
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 from trimtab_tuner.presets import PRESETS

@@ -9,8 +9,9 @@ from empty_databases import empty_sqlite
 from live_support import LADDER_RPS, start_calibrated, tiny_spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.history import History
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_agent.study.search import Search
-from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_agent.study.specification import check
 from trimtab_db import open_database, records
 from trimtab_db.records import RunState
 from trimtab_trials.host import Host

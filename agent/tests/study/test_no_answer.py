@@ -3,7 +3,7 @@
 import pytest
 from live_support import tiny_spec
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from live_support import tiny_options, tiny_spec
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.run_spec import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 

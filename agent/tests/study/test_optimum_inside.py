@@ -4,7 +4,7 @@ import pytest
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.simulated.scenario import Scenario
 from trimtab_agent.simulated.server_model import SimulatedServer
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import RunState
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.targets import TARGETS

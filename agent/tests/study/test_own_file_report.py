@@ -11,7 +11,8 @@ from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server import unresolved
 from trimtab_agent.study.own_file_report import in_words, of_text, refuse_told
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.editing import own_values

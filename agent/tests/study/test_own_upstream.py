@@ -9,7 +9,8 @@ from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.document import Listing, document_of
 from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import in_words
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_db.records import RunState
 from trimtab_tuner.workloads.parameters import recorded_parameters
 

@@ -5,7 +5,7 @@ from live_support import LADDER_RPS, TINY
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.targets import TARGETS

@@ -21,7 +21,8 @@ from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study import progress as progress_module
 from trimtab_agent.study.progress import RunProgress
-from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.targets.kernel import kernel_knob

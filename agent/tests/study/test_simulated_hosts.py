@@ -4,7 +4,7 @@ import pytest
 from live_support import LADDER_RPS, TINY
 from simulated_hosts import SimulatedHosts
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 

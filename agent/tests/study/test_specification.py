@@ -5,7 +5,8 @@ import re
 import pytest
 from trimtab_agent.errors import SpecError
 from trimtab_agent.kernel.reading import Kernel
-from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.definition import Definition

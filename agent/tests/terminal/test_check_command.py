@@ -9,6 +9,7 @@ from trimtab_agent import checked_file
 from trimtab_agent.checked_file import asks_server
 from trimtab_agent.host.allowed import Machine
 from trimtab_agent.study import specification
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_tuner.checking.machine import Descriptors
 from trimtab_tuner.targets import TARGETS, sources
 from trimtab_tuner.targets.servers.nginx import syntax
@@ -334,7 +335,7 @@ def test_work_on_a_file_grows_with_its_sites_and_no_faster(target, tmp_path, mon
         sys.settrace(counting)
         try:
             checked_file.checked(TARGETS[target], file)
-            specification.check(specification.RunSpec(target=target, base=str(file))).told()
+            specification.check(RunSpec(target=target, base=str(file))).told()
         finally:
             sys.settrace(before)
     assert run[1] < 8 * run[0]

@@ -8,7 +8,8 @@ import pytest
 from trimtab_agent import checked_file
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.study.own_file_report import in_words
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_tuner.checking.machine import Descriptors, Machine
 
 DOCS = Path(__file__).parents[3] / "docs"

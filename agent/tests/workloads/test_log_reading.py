@@ -7,7 +7,8 @@ import pytest
 from trimtab_agent.errors import SpecError
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.stopping import Stopped, StopSignal
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_agent.workloads.choice import find_definition, make_workload
 from trimtab_agent.workloads.log_reading import read_logs
 from trimtab_tuner.workloads.learning import Learner

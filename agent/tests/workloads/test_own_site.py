@@ -10,7 +10,8 @@ from trimtab_agent.station.processes import unprivileged
 from trimtab_agent.station.requirements import completed
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.own_file_report import in_words
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_agent.workloads.choice import make_workload, save_learnt, save_model
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.workloads.learning import Learner

@@ -10,7 +10,8 @@ from rich.console import Console
 from trimtab_agent.errors import FileSetError, SpecError
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.specification import RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import check
 from trimtab_agent.terminal import follow
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_tuner.workloads import WORKLOADS

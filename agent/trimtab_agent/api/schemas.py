@@ -19,7 +19,7 @@ from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.results.naming import RunName
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.study.specification import Tag
+from trimtab_agent.study.run_spec import Tag
 
 
 class Reply(BaseModel):

@@ -70,7 +70,8 @@ from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.kernel_words import not_tuned, others_at_work
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.recorded_run import found_so_far
-from trimtab_agent.study.specification import Plan, RunSpec, check
+from trimtab_agent.study.run_spec import RunSpec
+from trimtab_agent.study.specification import Plan, check
 from trimtab_agent.study.study import RunEnd, Study
 from trimtab_agent.study.taking_in import take_in_booked
 from trimtab_agent.study.unchanged import require_unchanged

@@ -1,41 +1,33 @@
-"""What a run is asked to do: the body of `POST /api/v1/runs` and the options of `trimtab tune`.
+"""A run that makes sense: `check` turns what a run is asked to do into a `Plan`.
 
-`check` turns it into a `Plan`, against the presets, the target's space and the workloads there are.  Whatever
-does not make sense is a SpecError that names the field, the value and what was expected.
+It looks at the presets, the target's space and the workloads there are.  Whatever does not make sense is a
+SpecError that names the field, the value and what was expected.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
-from trimtab_tuner.judging.score import Objective, parse_objective
+from trimtab_tuner.judging.score import parse_objective
 from trimtab_tuner.judging.second_objective import check_pair, needs_limit
 from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
-from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.access_logs import with_logs
-from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space_of
+from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.editing import own_values
-from trimtab_tuner.targets.kernel import NAMES, with_kernel, with_siblings, worth_freeing
-from trimtab_tuner.targets.tls import KEY
-from trimtab_tuner.telling.two_files import space_of_two
+from trimtab_tuner.targets.kernel import NAMES
 from trimtab_tuner.workloads import Workload
-from trimtab_tuner.workloads.conditions import Conditions, Memory, Start, memory_limit_bytes
+from trimtab_tuner.workloads.conditions import memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.learnt import LearntWorkload
-from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
-from trimtab_tuner.workloads.upstream import Name
 
-from trimtab_agent.base_file import BaseFile, located, one_for_each_cpu, read_base
+from trimtab_agent.base_file import BaseFile, one_for_each_cpu, read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.station.requirements import (
@@ -44,7 +36,7 @@ from trimtab_agent.station.requirements import (
     refuse_replicas,
     refuse_unanswerable,
 )
-from trimtab_agent.study import own_upstream
+from trimtab_agent.study import asked_space, own_upstream
 from trimtab_agent.study.own_file_report import (
     Kind,
     OwnFileReport,
@@ -53,76 +45,9 @@ from trimtab_agent.study.own_file_report import (
     refuse_told,
     report,
 )
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 from trimtab_agent.workloads.own_site import OwnSite, own_site
-
-# Stands for the private instance when only the question is whether there can be one.
-NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
-
-StationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
-Tag = Annotated[str, Field(min_length=1, max_length=40)]
-
-
-class KnobSpec(BaseModel):
-    """How a run narrows one knob: to one value, to a range, or to a choice of values."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    fixed: int | str | None = None
-    low: int | None = None
-    high: int | None = None
-    choices: tuple[int | str, ...] | None = None
-
-
-class RunSpec(BaseModel):
-    """A run as the user asks for it; what is left out comes from the preset.
-
-    `objective` is what is searched for; `second_objective` is another one, or the cost `rss` or `p999`, and
-    makes the run look for the configurations that no other beats in both. `settings` overrides single fields
-    of the preset's settings, by name. `base` is the path of the user's own configuration file of the server,
-    whose values are the run's defaults; the preset `compare` measures another one, `new_base`, against it.
-    `site` is the path of the directory whose files a learnt workload asks for, in place of made ones.
-    `definition` is a workload that has no name here; it goes before `workload`. With `kernel` the knobs of
-    the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
-    values that knobs have now, where they are not the target's own: the run measures its gain over them.
-    Those of them that are one for each CPU, as nginx's `auto`, are named in `each_cpu`.
-    `keep` are knobs that stay at those values, as in the file of the user's.
-    `upstreams` are upstreams of that file, by name, in whose places Trimtab's answer: `measured` as fast as
-    its log tells, or in a time on average (`20ms`).
-    `memory`, `start` and `link` go before the definition's own conditions. `generators` are stations of the
-    fleet that load the server, in place of this machine's own generator. `hosts` are those that carry the
-    trials out (`all` for every one); then so many of the generators load each of them (`generators_each`).
-    `tags` are short words by which the run is found again.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    preset: str = "quick"
-    target: str = "core"
-    base: str | None = None
-    new_base: str | None = None
-    site: str | None = None
-    defaults: Configuration = Field(default_factory=dict)
-    each_cpu: Annotated[tuple[str, ...], Field(max_length=100)] = ()
-    workload: str | None = None
-    definition: Definition | None = None
-    upstreams: Annotated[dict[Name, str], Field(max_length=32)] = Field(default_factory=dict)
-    kernel: bool = False
-    memory: Memory | None = None
-    start: Start | None = None
-    link: Link | None = None
-    objective: str = Objective.CONDENSED_AREA.value
-    second_objective: str | None = None
-    strategy: str | None = None
-    seed: int = Field(default=1, ge=0, lt=2**31)
-    budget_trials: int | None = None
-    knobs: dict[str, KnobSpec] = Field(default_factory=dict)
-    keep: Annotated[tuple[str, ...], Field(max_length=100)] = ()
-    settings: dict[str, Any] = Field(default_factory=dict)
-    hosts: Annotated[tuple[StationName, ...], Field(max_length=1000)] = ()
-    generators: Annotated[tuple[StationName, ...], Field(max_length=256)] = ()
-    generators_each: Annotated[int, Field(ge=1, le=256)] = 1
-    tags: Annotated[tuple[Tag, ...], Field(max_length=20)] = ()
 
 
 @dataclass(frozen=True)
@@ -203,7 +128,7 @@ def check(
     """The plan for a specification; `own_workloads` is the folder of the user's, `cpus` how many CPUs the
     server is to have, `kernel` reads the kernel of its machine. Raises SpecError.
     """
-    preset = PRESETS[_known("preset", spec.preset, PRESETS)]
+    settings = _settings(spec)
     target = TARGETS[_known("target", spec.target, TARGETS)]
     if spec.upstreams:
         own_upstream.require_replaceable(spec.upstreams, target, spec.base)
@@ -212,21 +137,6 @@ def check(
     definition = spec.definition or find_definition(name, own_workloads)
     refuse_unanswerable(target, definition)
     _check_objectives(spec, definition)
-    changes = dict(spec.settings)
-    if spec.strategy is not None:
-        changes["strategy"] = spec.strategy
-    if spec.budget_trials is not None:
-        if spec.budget_trials < 1:
-            raise SpecError(
-                "budget_trials",
-                f"budget_trials = {spec.budget_trials}: too small for one trial; expected at least 1",
-            )
-        changes["budget_trials"] = spec.budget_trials
-    try:
-        settings = override(preset.settings, changes)
-    except SettingsError as error:
-        raise SpecError(f"settings.{error.setting}", str(error)) from error
-    _known("strategy", settings.strategy, STRATEGIES)
     _check_ladder(spec, settings, definition)
     if spec.defaults and spec.base is not None:
         raise SpecError(
@@ -236,21 +146,22 @@ def check(
     own: Configuration = {}
     if base is not None:
         refuse_told(target, base)
-        own = _measurable(target, base, cpus)
-    space = _with_defaults(_of_architecture(spec, target, own, cpus), spec, cpus).with_defaults(own)
+        own = asked_space.measurable_values(target, base, cpus)
+    space = asked_space.of_architecture(spec, target, own, cpus)
+    space = asked_space.with_defaults(space, spec, cpus).with_defaults(own)
     if base is not None:
         space = space.with_each_cpu(one_for_each_cpu(target, base.expanded))
     if spec.upstreams and base is not None:
         definition = own_upstream.with_own_upstreams(definition, spec.upstreams, target, base)
     space = for_workload(space, target, definition)
     if base is not None:
-        space = _begun_with(space, target, base)
+        space = asked_space.with_own_file(space, target, base)
         if definition.tls is not None or definition.http2 is not None:
-            space = _begun_with_tls(space, spec, target, base)
-    space = _with_tls_by_kernel(space, spec, kernel)
+            space = asked_space.with_own_tls(space, spec, target, base)
+    space = asked_space.with_tls_by_kernel(space, spec, kernel)
     new_base = None
     if settings.two_files:
-        space, new_base = _of_two_files(spec, settings, space, target, cpus)
+        space, new_base = asked_space.of_two_files(spec, settings, space, target, cpus)
         if spec.upstreams:
             own_upstream.require_there(spec.upstreams, target, new_base)
     elif spec.new_base is not None:
@@ -263,12 +174,12 @@ def check(
                 "hosts, or no knob of the kernel",
             )
         conditions = with_conditions(definition, memory=spec.memory, start=spec.start).conditions
-        space = _with_kernel(space, spec, settings, conditions, kernel())
-    _refuse_unknown_knobs(space, spec)
+        space = asked_space.with_asked_kernel(space, spec, settings, conditions, kernel())
+    asked_space.refuse_unknown_knobs(space, spec)
     settings = _without_ranges_of(settings, space, spec)
-    space = settings.apply_ranges(_narrowed(_with_kept(space, spec), spec))
+    space = settings.apply_ranges(asked_space.narrowed(asked_space.with_kept(space, spec), spec))
     if base is not None and new_base is None:
-        _refuse_unchangeable(space, target, base)
+        asked_space.refuse_unchangeable(space, target, base)
     if base is None:  # what the user's own server runs with is taken as it is
         try:
             space.check(space.default())
@@ -305,6 +216,27 @@ def check(
         new_base=new_base,
         site=site,
     )
+
+
+def _settings(spec: RunSpec) -> RunSettings:
+    """The preset's settings, with those that are given beside it."""
+    preset = PRESETS[_known("preset", spec.preset, PRESETS)]
+    changes = dict(spec.settings)
+    if spec.strategy is not None:
+        changes["strategy"] = spec.strategy
+    if spec.budget_trials is not None:
+        if spec.budget_trials < 1:
+            raise SpecError(
+                "budget_trials",
+                f"budget_trials = {spec.budget_trials}: too small for one trial; expected at least 1",
+            )
+        changes["budget_trials"] = spec.budget_trials
+    try:
+        settings = override(preset.settings, changes)
+    except SettingsError as error:
+        raise SpecError(f"settings.{error.setting}", str(error)) from error
+    _known("strategy", settings.strategy, STRATEGIES)
+    return settings
 
 
 def _site(spec: RunSpec, definition: Definition, own_workloads: Path | None) -> OwnSite:
@@ -383,227 +315,12 @@ def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) 
         )
 
 
-def _of_architecture(spec: RunSpec, target: Target, own: Configuration, cpus: int) -> Space:
-    """The space of the architecture that is asked for, else of that of the user's `own` file.
-
-    It decides which knobs there are, and which are free. Refuses one that the file cannot have.
-    """
-    fixed = {name: knob.fixed for name, knob in spec.knobs.items() if knob.fixed is not None}
-    knob = target.space(cpus=cpus).of_role(Role.ARCHITECTURE)
-    if knob is None:
-        return target.space(cpus=cpus)
-    try:
-        space = space_of(target, {**spec.defaults, **own, **fixed}, cpus)
-    except RenderError as error:
-        raise SpecError(f"knobs.{knob.name}", str(error)) from error
-    knob = space.knob(knob.name)
-    if own and not knob.contains(own[knob.name]):
-        raise SpecError(
-            f"knobs.{knob.name}",
-            f"{knob.name} = {fixed[knob.name]!r}: your file is for {own[knob.name]}, and stays so; expected "
-            "that, or another file",
-        )
-    return space
-
-
-def _with_defaults(space: Space, spec: RunSpec, cpus: int) -> Space:
-    """The space with the defaults that the specification gives, where the server has so many CPUs; refuses
-    values that the knobs cannot have.
-    """
-    for name in spec.each_cpu:
-        if name not in spec.defaults:
-            raise SpecError("each_cpu", f"each_cpu = {name!r}: expected knobs that `defaults` has a value of")
-    values = {**spec.defaults, **dict.fromkeys(spec.each_cpu, cpus)}
-    for name, value in values.items():
-        try:
-            space.knob(name).check(value)
-        except SpaceError as error:
-            raise SpecError(f"defaults.{name}", f"defaults: {error}") from error
-    return space.with_defaults(values).with_each_cpu(spec.each_cpu)
-
-
-def _measurable(target: Target, base: BaseFile, cpus: int) -> Configuration:
-    """The values of the user's file; refuses one that cannot be measured."""
-    try:
-        own = own_values(target, base.expanded, cpus)
-        target.private(base.expanded, own, own, NOWHERE)
-    except RenderError as error:
-        raise located(base, error) from error
-    return own
-
-
-def _begun_with(space: Space, target: Target, base: BaseFile) -> Space:
-    """The space with what the user's file says of proxying, with the knobs of its access logs, and without
-    the values that it rules out.
-    """
-    knobs = {knob.name for knob in space.knobs}
-    try:
-        space = space.with_defaults(target.parse_proxy(base.expanded))
-        space = with_logs(space, target.log_knobs, target.parse_log(base.expanded))
-        for name, values in target.refused(base.expanded).items():
-            if name in knobs:
-                space = space.without(name, values)
-    except RenderError as error:
-        raise located(base, error) from error
-    except SpaceError as error:
-        raise SpecError("base", f"{base.path}: {error}, with what the file says beside it") from error
-    return space
-
-
-def _begun_with_tls(space: Space, spec: RunSpec, target: Target, base: BaseFile) -> Space:
-    """The space with what the user's file says of TLS and HTTP/2. The kind of key is not tuned: the file that
-    is handed back names the user's own certificates.
-    """
-    try:
-        space = space.with_defaults(target.parse_tls(base.expanded))
-    except RenderError as error:
-        raise located(base, error) from error
-    if all(knob.name != KEY.name for knob in space.knobs):
-        return space  # HTTP/2 without TLS
-    asked = spec.knobs.get(KEY.name)
-    if asked is None:
-        return space.fix(KEY.name, KEY.default)
-    if asked.fixed is None:
-        raise SpecError(
-            f"knobs.{KEY.name}",
-            f"{KEY.name}: your file keeps its own certificates; expected the one kind that they are of",
-        )
-    return space
-
-
-def _of_two_files(
-    spec: RunSpec, settings: RunSettings, space: Space, target: Target, cpus: int
-) -> tuple[Space, BaseFile]:
-    """The space of an old and a new file, and the new one; refuses what cannot be compared."""
-    if spec.base is None or spec.new_base is None:
-        raise SpecError("base", "base: expected two files to compare, the old one and the new one")
-    if spec.knobs:
-        raise SpecError("knobs", "knobs: two files are compared as they are; expected no knobs")
-    if settings.confirmation_repeats < FEWEST_BLOCKS:
-        raise SpecError(
-            "settings.confirmation_repeats",
-            f"confirmation_repeats = {settings.confirmation_repeats}: expected at least {FEWEST_BLOCKS} "
-            "blocks, as fewer have no interval",
-        )
-    new = read_base(target, Path(spec.new_base), with_commands=True)
-    refuse_told(target, new)
-    own, of_architecture = _measurable(target, new, cpus), space.of_role(Role.ARCHITECTURE)
-    if of_architecture is not None and not of_architecture.contains(own[of_architecture.name]):
-        name = of_architecture.name
-        raise SpecError(
-            "new_base",
-            f"{new.path} is for {name} = {own[name]}, and the old one for {name} = "
-            f"{of_architecture.default}: they have other knobs; expected two files for the same",
-        )
-    _begun_with(space, target, new)  # for what they refuse
-    return space_of_two(space), new
-
-
-def _with_kernel(
-    space: Space, spec: RunSpec, settings: RunSettings, conditions: Conditions, kernel: Kernel
-) -> Space:
-    """The space with the knobs of the kernel that are asked for, by all of them or by their names."""
-    if settings.two_files:
-        raise SpecError(
-            "kernel", "kernel: two files are compared on the kernel as it is; expected none of its knobs"
-        )
-    named = NAMES.intersection(spec.knobs)
-    for name in sorted(named):
-        if why := kernel.reason(name):
-            raise SpecError(f"knobs.{name}", f"{name} cannot be set on this machine: {why}")
-    knobs = kernel.knobs(None if spec.kernel else with_siblings(named))
-    if not knobs:
-        why = kernel.lacking[0].reason if kernel.lacking else "none is there"
-        raise SpecError("kernel", f"kernel: none of its knobs can be set on this machine: {why}")
-    free = worth_freeing(space, knobs, conditions) if spec.kernel and settings.searches else frozenset()
-    return with_kernel(space, knobs, free)
-
-
-def _with_tls_by_kernel(space: Space, spec: RunSpec, kernel: Callable[[], Kernel]) -> Space:
-    """The space without a choice whether the kernel encrypts, where it cannot; refuses to be asked for it."""
-    knob = space.of_role(Role.TLS_BY_KERNEL)
-    if knob is None:
-        return space
-    if spec.hosts:
-        why = ": that is known of this machine alone; expected no hosts"
-    else:
-        why = f" on this machine: {no_tls}" if (no_tls := kernel().no_tls) else ""
-    asked = spec.knobs.get(knob.name)
-    if not why or (asked is not None and asked.fixed == "off"):
-        return space
-    if asked is not None:
-        raise SpecError(f"knobs.{knob.name}", f"{knob.name} cannot be set{why}")
-    return space.kept(knob.name)
-
-
-def _refuse_unchangeable(space: Space, target: Target, base: BaseFile) -> None:
-    """What is tuned must be settable where it stands, in the file or in one that it includes."""
-    free = [knob for knob in space.free if knob.name not in NAMES]
-    own = space.default()
-    # Only what has changed shows where it stands.
-    other = {**own, **{k.name: next((v for v in k.grid(3) if v != own[k.name]), own[k.name]) for k in free}}
-
-    def trouble(*names: str) -> str:
-        try:
-            base.sources.apart(target.changed(base.sources.marked, other, names, NOWHERE))
-        except RenderError as error:
-            return str(error)
-        return ""
-
-    if why := trouble(*(knob.name for knob in free)):
-        named = [knob.name for knob in free if trouble(knob.name)]
-        keep = f", or left as it is ({' '.join(f'--keep {name}' for name in named)})" if named else ""
-        raise SpecError("base", f"{base.path}: {why}{keep}")
-
-
 def _without_ranges_of(settings: RunSettings, space: Space, spec: RunSpec) -> RunSettings:
     """The settings without ranges on the knobs that the user narrows: a preset's are for those who do not."""
     narrowed = [knob for knob in space.knobs if knob.name in spec.knobs]
     taken = {knob.name for knob in narrowed} | {knob.role for knob in narrowed}
     ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in taken}
     return settings.model_copy(update={"ranges": ranges})
-
-
-def _refuse_unknown_knobs(space: Space, spec: RunSpec) -> None:
-    """Of what is asked for; a preset's settings are for all targets, and may name what this one lacks."""
-    roles = {knob.role for knob in space.knobs}
-    for setting in ("coarse_grid", "ranges"):
-        for name in spec.settings.get(setting, {}):
-            try:
-                if name not in roles:
-                    space.knob(name)
-            except SpaceError as error:
-                raise SpecError(f"settings.{setting}", f"{setting}: {error}") from error
-
-
-def _with_kept(space: Space, spec: RunSpec) -> Space:
-    """The space with the knobs that stay as they are, which need not be values that a search would try."""
-    for name in spec.keep:
-        if name in spec.knobs:
-            raise SpecError("keep", f"keep = {name}: it is narrowed too; expected one of both")
-        try:
-            space = space.kept(name)
-        except SpaceError as error:
-            raise SpecError("keep", f"keep: {error}") from error
-    return space
-
-
-def _narrowed(space: Space, spec: RunSpec) -> Space:
-    for name, knob in spec.knobs.items():
-        given = knob.model_dump(exclude_none=True)
-        if knob.fixed is not None and len(given) > 1:
-            raise SpecError(
-                f"knobs.{name}",
-                f"{name}: {', '.join(given)} given together; expected either fixed, or what it may vary in",
-            )
-        try:
-            if knob.fixed is not None:
-                space = space.fix(name, knob.fixed)
-            else:
-                space = space.restrict(name, low=knob.low, high=knob.high, choices=knob.choices)
-        except SpaceError as error:
-            raise SpecError(f"knobs.{error.knob}", str(error)) from error
-    return space
 
 
 def _known(field: str, name: str, names: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from trimtab_tuner.thesis.shapes import Cell, Scored
 from trimtab_tuner.workloads.conditions import Memory
 
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 
 CAPACITY = "capacity"  # takes the place of the server in the tag of a size's first climb
 ATTEMPTS = 2  # repeats that may be spent on one round, as the machine may be busy with something else

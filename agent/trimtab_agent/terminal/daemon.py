@@ -28,7 +28,7 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import interrupt_if_dead
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.own_file_report import OwnFileReport
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_agent.study.study import RunEnd
 
 REPLY_S = 60.0  # the daemon may be clearing up behind a run that was killed

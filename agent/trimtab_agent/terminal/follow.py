@@ -22,8 +22,8 @@ from trimtab_tuner.workloads.parameters import clients_of
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning, TrimtabError
 from trimtab_agent.study.own_file_report import OwnFileReport
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_agent.study.runs import RunService
-from trimtab_agent.study.specification import RunSpec
 from trimtab_agent.study.study import RunEnd
 from trimtab_agent.terminal.report import describe_configuration
 

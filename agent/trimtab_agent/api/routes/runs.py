@@ -23,7 +23,7 @@ from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.html import run_html
 from trimtab_agent.results.outcome import Outcome, best_score
 from trimtab_agent.study.own_file_report import OwnFileReport
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

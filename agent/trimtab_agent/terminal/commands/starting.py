@@ -24,7 +24,7 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.simulated.demo import NO_SERVER_ASKED
 from trimtab_agent.study import own_upstream
 from trimtab_agent.study.own_file_report import OwnFileReport
-from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.study.run_spec import KnobSpec, RunSpec
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal, say_if_demo
 from trimtab_agent.terminal.daemon import find_daemon
 from trimtab_agent.terminal.follow import Follower, Runs, RunsHere
