@@ -99,10 +99,9 @@ class Knob(Frozen):
             raise SpaceError(self.name, f"{self.name} = {value!r}: expected {self.allowed}")
         return value
 
-    @property
-    def default_told(self) -> str:
-        """The default in words."""
-        return "one for each CPU" if self.each_cpu else str(self.default)
+    def told(self, value: Value) -> str:
+        """The value in words: a default that is one for each CPU is that, not the number that it is here."""
+        return "one for each CPU" if self.each_cpu and value == self.default else str(value)
 
     @property
     def of_kernel(self) -> bool:

@@ -394,10 +394,10 @@ def test_default_that_is_one_for_each_cpu_is_as_many_as_the_server_has(tmp_path)
     values = RunSpec(target="nginx", defaults={"worker_processes": 1}, each_cpu=("worker_processes",))
     for spec in (values, RunSpec(target="nginx", base=str(file))):
         knob = check(spec, cpus=2).space.knob("worker_processes")
-        assert (knob.default, knob.each_cpu, knob.default_told) == (2, True, "one for each CPU")
+        assert (knob.default, knob.each_cpu, knob.told(2), knob.told(3)) == (2, True, "one for each CPU", "3")
     for target, name in (("nginx", "worker_processes"), ("core", "workers")):
         knob = check(RunSpec(target=target), cpus=2).space.knob(name)
-        assert (knob.default, knob.each_cpu, knob.default_told) == (1, False, "1")
+        assert (knob.default, knob.each_cpu, knob.told(1)) == (1, False, "1")
 
 
 def test_two_files_make_a_plan_in_which_nothing_is_searched(tmp_path):

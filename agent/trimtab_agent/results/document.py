@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trimtab_db import Repository, records
-from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
 from trimtab_tuner.certainty.noise import Noise
 from trimtab_tuner.clients import Clients
@@ -123,12 +122,8 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
         yield Heading("Configuration to use" if outcome.confirmed else "Best so far, not confirmed")
         yield Rows(
             ("knob", "default", "value"),
-            [(knob.name, _default(knob, default), str(best[knob.name])) for knob in space.free],
+            [(knob.name, knob.told(default[knob.name]), knob.told(best[knob.name])) for knob in space.free],
         )
-
-
-def _default(knob: Knob, default: Configuration) -> str:
-    return knob.default_told if knob.each_cpu else str(default[knob.name])
 
 
 def _effects(outcome: Outcome) -> Iterator[Block]:

@@ -111,7 +111,7 @@ def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:
 
 def default_of(knob: Knob, evidence: ExportEvidence) -> str:
     """What the setting was before, in words."""
-    return knob.default_told if knob.each_cpu else str(evidence.default.get(knob.name, knob.default))
+    return knob.told(evidence.default.get(knob.name, knob.default))
 
 
 def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -> str:
