@@ -22,5 +22,15 @@ it('offers no files of a run that has not finished, and says why it failed', asy
   api.use(http.get(url('/runs/7'), () => HttpResponse.json(failed)));
   await renderInApp(<LastRun run={failed} />);
   expect(await screen.findByText('The server did not start.')).toBeInTheDocument();
+  expect(screen.queryByText('Capacity')).toBeNull();
   expect(screen.queryByRole('link', { name: 'Its configuration files' })).toBeNull();
+});
+
+it('begins with the capacity and the gain in it', async () => {
+  const { capacity_gain } = outcome();
+  const measured = run({ state: 'finished', outcome: outcome(), capacity_rps: 52516, capacity_gain });
+  api.use(http.get(url('/runs/7'), () => HttpResponse.json(measured)));
+  await renderInApp(<LastRun run={measured} />);
+  expect(screen.getByText('52,516 requests/s')).toBeInTheDocument();
+  expect(screen.getByText('+23 %')).toBeInTheDocument();
 });
