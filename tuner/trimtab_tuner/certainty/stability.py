@@ -104,7 +104,7 @@ def _judged(own: _Level, others: Sequence[_Level], lost: int, noise: float) -> t
     if count < FEWEST_NEIGHBOURS:
         return (
             "unknown",
-            f"Configurations measured near the best: only {count}. Its stability is not known.",
+            f"Configurations measured near the best: {count or 'none'}. Its stability is not known.",
         )
     told = (
         f"{len(others)} of {count} measured neighbours stay within {in_percent(WITHIN)} of the best, "
