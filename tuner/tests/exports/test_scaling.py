@@ -192,7 +192,7 @@ def test_auto_of_the_users_own_file_is_told_as_one_for_each_cpu():
     made = replace(made, space=made.space.with_each_cpu({"worker_processes"}))
     files = exported(made)
     assert "worker_processes auto;" in files["nginx"]
-    assert "| one for each CPU |" in files["readme"]
+    assert "| `worker_processes` | one for each CPU | one for each CPU |" in files["readme"]
 
 
 def test_auto_that_was_not_tuned_follows_all_cpus_too():

@@ -123,7 +123,9 @@ def _table(order: ExportOrder) -> str:
         if not _shown(order, knob.name):
             continue
         value = order.written[knob.name]
-        unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
+        told = knob.told(value)
+        if knob.unit and told == str(value) and isinstance(value, int):
+            told = f"{value} {knob.unit}"
         default = say.default_of(knob, order.evidence)
         effect = (
             say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
@@ -132,7 +134,7 @@ def _table(order: ExportOrder) -> str:
             effect = f"{effect} {order.scaled.sentence()}"
         if order.limit_sentences(knob.name):
             effect = f"as measured, {order.configuration[knob.name]:,}: {effect}"
-        rows.append((f"`{knob.name}`", f"{value}{unit}", default, say.SCOPES[knob.scope], effect))
+        rows.append((f"`{knob.name}`", told, default, say.SCOPES[knob.scope], effect))
     return markdown_table(("setting", "value", "default", "scope", "measured effect"), rows) + "\n"
 
 
