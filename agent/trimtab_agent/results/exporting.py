@@ -129,7 +129,7 @@ def content_of(run: records.Run, text: str) -> bytes:
 
 def _driven(run: records.Run, order: ExportOrder) -> Driven:
     """What is measured once more; of a user's own file the whole that it comes to."""
-    notes = [one.note() for one in (order.lifted, order.scaled) if one is not None]
+    notes = [note for one in (order.lifted, order.scaled) if one is not None and (note := one.note())]
     workers, written = "", order.written
     if order.scaled is not None:
         workers = order.scaled.sentence()

@@ -163,6 +163,7 @@ def test_measured_limit_is_not_made_less_where_sockets_fit_and_what_is_missing_i
     assert made.written == made.configuration
     assert made.lifted is not None
     assert "800 are more than have a file each, so no more are possible" in made.lifted.sentences()[2]
+    assert made.lifted.note() == ""  # nothing else was driven than what is in the file
 
 
 @pytest.mark.parametrize("hard", [4096, 20_000, 1_048_576])

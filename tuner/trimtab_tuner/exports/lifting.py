@@ -62,7 +62,9 @@ class Lifted:
         return found, law, wanted
 
     def note(self) -> str:
-        """That the exported file was driven with the limit as it was measured."""
+        """That the exported file was driven with the limit as it was measured; empty where it has that."""
+        if self.value == self.measured:
+            return ""
         return (
             f"It was driven with {self.knob} = {self.measured} as measured, in place of {self.value}, which "
             "is for real pauses."
