@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from generated import Problem
@@ -108,7 +109,7 @@ def smac(problem: Problem, seed: int, measure: Measure) -> Configuration | None:
             deterministic=True,
             n_trials=problem.budget_trials,
             seed=seed,
-            output_directory=directory,
+            output_directory=Path(directory),
             use_default_config=True,
         )
         facade = HyperparameterOptimizationFacade(
