@@ -189,8 +189,8 @@ def test_one_that_is_a_servers_own_default_stays_1_and_is_told_as_1(name, knob):
 def test_auto_of_the_users_own_file_is_told_as_one_for_each_cpu():
     """With the whole file, in which the word stays."""
     made = own_file(AUTO, tuned={"worker_connections": 9000})
-    made = replace(made, space=made.space.with_each_cpu({"worker_processes"}))
-    files = exported(made)
+    space = made.space.with_defaults({"worker_processes": 2}).with_each_cpu({"worker_processes"})
+    files = exported(replace(made, space=space))
     assert "worker_processes auto;" in files["nginx"]
     assert "| `worker_processes` | one for each CPU | one for each CPU |" in files["readme"]
 
