@@ -104,15 +104,11 @@ struct description {
 };
 
 static void describe(const struct representation *representation, const struct asking *asking,
-                     struct description *description)
+                     enum coding coding, struct description *description)
 {
-    const bool is_coded = representation->coding != CODING_NONE;
-
     description->type = mime_type(representation->presentation->types, representation->path);
-    validators_make(&description->validators, representation->size, representation->modified,
-                    is_coded ? CODINGS[representation->coding].name : "");
-    presentation_lines(representation->presentation, representation->path, representation->coding,
-                       representation->codings, asking->date->second, description->lines);
+    presentation_lines(representation->presentation, representation->path, coding, representation->codings,
+                       asking->date->second, description->lines);
 }
 
 /* With a head made for this occasion; the response says all but date, validators and further lines, of which
@@ -185,6 +181,16 @@ static bool make_ranges(struct reply *reply, const struct asking *asking,
     return true;
 }
 
+/* The client has the file. It is told what of a whole reply keeps that fresh, and nothing else of the file: a
+ * tag goes with every reply, so not even when it was changed (RFC 9110 §15.4.5). */
+static void make_not_modified(struct reply *reply, const struct asking *asking,
+                              const struct representation *representation, struct description *description)
+{
+    describe(representation, asking, CODING_NONE, description);
+    make_with_head(reply, asking, description,
+                   &(struct file_response){.status = HTTP_NOT_MODIFIED, .more = ""});
+}
+
 /* To a request that has preconditions, asks for ranges or gets a compressed file. */
 static void make_specially(struct reply *reply, const struct asking *asking,
                            const struct representation *representation)
@@ -198,17 +204,19 @@ static void make_specially(struct reply *reply, const struct asking *asking,
     unsigned count;
     char more[64];
 
-    describe(representation, asking, &description);
+    validators_make(&description.validators, representation->size, representation->modified,
+                    representation->coding != CODING_NONE ? CODINGS[representation->coding].name : "");
     status = conditions_evaluate(asking->request, asking->data, &description.validators, asking->date->second,
                                  &range, &range_length);
     if (status == HTTP_NOT_MODIFIED) {
-        make_with_head(reply, asking, &description, &(struct file_response){.status = status, .more = ""});
+        make_not_modified(reply, asking, representation, &description);
         return;
     }
     if (status != HTTP_OK) {
         reply_make_error(reply, asking, status, "");
         return;
     }
+    describe(representation, asking, representation->coding, &description);
     if (range)
         outcome = range_parse(range, range_length, representation->size, ranges, &count);
     if (outcome == RANGE_UNSATISFIABLE) {

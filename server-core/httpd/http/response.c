@@ -27,22 +27,23 @@ size_t response_file_head(char head[RESPONSE_HEAD_MAX], const struct file_respon
     struct http_date modified = {0};
     size_t length;
 
-    http_date_update(&modified, response->validators->modified < response->now
-                                    ? response->validators->modified
-                                    : response->now);
     length = (size_t)snprintf(head, RESPONSE_HEAD_MAX,
                               "HTTP/1.1 %d %s\r\n" SERVER_LINE "Date: ", (int)response->status,
                               reason_of(response->status));
     *date_offset = length;
     length += (size_t)snprintf(head + length, RESPONSE_HEAD_MAX - length, "%*.*s\r\n", HTTP_DATE_LENGTH,
                                HTTP_DATE_LENGTH, response->date ? response->date : "");
-    if (response->type)
+    if (response->type) {
+        http_date_update(&modified, response->validators->modified < response->now
+                                        ? response->validators->modified
+                                        : response->now);
         length += (size_t)snprintf(head + length, RESPONSE_HEAD_MAX - length,
-                                   "Content-Type: %s\r\nContent-Length: %" PRIu64 "\r\n", response->type,
-                                   response->length);
-    return length + (size_t)snprintf(head + length, RESPONSE_HEAD_MAX - length,
-                                     "Last-Modified: %s\r\nETag: %s\r\nAccept-Ranges: bytes\r\n%s\r\n",
-                                     modified.text, response->validators->etag, response->more);
+                                   "Content-Type: %s\r\nContent-Length: %" PRIu64
+                                   "\r\nLast-Modified: %s\r\nAccept-Ranges: bytes\r\n",
+                                   response->type, response->length, modified.text);
+    }
+    return length + (size_t)snprintf(head + length, RESPONSE_HEAD_MAX - length, "ETag: %s\r\n%s\r\n",
+                                     response->validators->etag, response->more);
 }
 
 const char *response_connection_header(bool keep_alive, int minor_version)

@@ -26,7 +26,7 @@
 struct file_response {
     enum http_status status;
     const char *date; /* HTTP_DATE_LENGTH bytes; NULL: left blank */
-    const char *type; /* media type of what is sent; NULL: nothing is, by the nature of the status */
+    const char *type; /* media type of what is sent; NULL: nothing is, and only the tag of the file is told */
     uint64_t length;  /* of what is sent, or would be if this were no HEAD */
     const struct validators *validators;
     time_t now;       /* a file from the future was modified now (RFC 9110 §8.8.2.1) */

@@ -211,6 +211,9 @@ static void test_unchanged_file_is_not_sent_again(void **state)
 
     (void)state;
     assert_non_null(strstr(said, "HTTP/1.1 304 Not Modified\r\n"));
+    assert_non_null(strstr(said, "\r\nETag: "));
+    assert_null(strstr(said, "Last-Modified"));
+    assert_null(strstr(said, "Content-"));
     assert_string_equal(strstr(said, "\r\n\r\n"), "\r\n\r\n");
     free(said);
 }
