@@ -52,7 +52,7 @@ struct connection {
     struct protocol protocol;    /* what has come and what is replied to it */
     struct delivery delivery;    /* how that gets out */
     uint64_t progress;           /* of the peer when its pace was last looked at (connection_keeps_pace()) */
-    uint64_t started_ns;         /* when its request was complete; before the first, when it was opened */
+    uint64_t started_ns;         /* when its request was complete; in between, since when it has been idle */
     struct log_entry *log_entry; /* of the access log, if there is one */
     struct connection *next_free;
     struct turn turn; /* to go on with its reply */

@@ -13,6 +13,7 @@ static void finish(struct worker *worker, struct connection *connection)
 {
     worker->now_ns = clock_now_ns();
     histogram_record(worker->service_time, (worker->now_ns - connection->started_ns) / NS_PER_US);
+    connection->started_ns = worker->now_ns; /* idle, unless it has asked already */
     ++*metrics_replies(worker->counters, connection->protocol.reply.status);
     connection->replying = false;
     if (connection->log_entry)

@@ -103,6 +103,31 @@ def test_clients_beyond_max_connections_wait_and_are_served(
     server.await_total(connections_accepted=12, connections_open=0, replies_200=12)
 
 
+def test_client_whose_download_has_just_ended_is_not_the_one_that_gives_way(
+    start: Callable[..., Any], await_state: Callable[..., Any], architecture_once: dict[str, str]
+) -> None:
+    """It has been idle since the end of its reply, and not since it asked for it."""
+    if architecture_once["sendfile"] == "blocking":
+        pytest.skip("a download holds the one worker that there is")
+    alone = {name: 1 for name in ("workers", "copies") if name in architecture_once}
+    server = start(**{**architecture_once, **alone, "max_connections": 2, "sndbuf": 16384})
+    server.write("file", b"contents")
+    large = os.urandom(4_000_000)
+    server.write("large", large)
+    busy = server.connect(receive_buffer=65536)
+    busy.ask("/large")
+    server.await_total(requests=1)
+    idle = server.connect()
+    assert idle.get("/file").body == b"contents"
+    uptime_s = server.command("show info")["uptime_s"]
+    await_state(lambda: server.command("show info")["uptime_s"] > uptime_s + 1.5 * FRESH_S)
+    assert busy.reply().body == large
+    third = server.connect()
+    assert third.get("/file").body == b"contents"
+    assert busy.get("/file").body == b"contents"
+    assert idle.is_closed_by_server()
+
+
 def test_graceful_shutdown_finishes_the_reply_under_way(
     start: Callable[..., Any],
     architecture: dict[str, str],
