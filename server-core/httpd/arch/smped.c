@@ -153,12 +153,14 @@ static bool is_full(const struct scheduler *scheduler)
     return open >= worker_connections_in_all(scheduler->worker);
 }
 
-static bool can_accept(const struct scheduler *scheduler)
+/* Returns the SPED that gets the next connection, or `size` if none can be accepted now. */
+static unsigned receiver(const struct scheduler *scheduler)
 {
     const struct worker *worker = scheduler->worker;
 
-    return !worker->shutting_down && worker->now_ns >= scheduler->back_off_until_ns && !is_full(scheduler) &&
-           choose(scheduler) < scheduler->size;
+    if (worker->shutting_down || worker->now_ns < scheduler->back_off_until_ns || is_full(scheduler))
+        return scheduler->size;
+    return choose(scheduler);
 }
 
 /* Has the SPEDs, one after the other, close what is idle while all places are taken and clients wait. */
@@ -207,7 +209,7 @@ static void resize(struct scheduler *scheduler)
 static void update_listening(struct scheduler *scheduler)
 {
     const struct worker *worker = scheduler->worker;
-    const bool wanted = can_accept(scheduler);
+    const bool wanted = receiver(scheduler) < scheduler->size;
 
     if (wanted == scheduler->listening)
         return;
@@ -220,15 +222,18 @@ static void update_listening(struct scheduler *scheduler)
     scheduler->listening = wanted;
 }
 
+/* Who gets a connection is chosen before it is accepted: afterwards it may be that nobody takes more, for the
+ * counters of the SPEDs move on. */
 static void accept_phase(struct scheduler *scheduler, int listener)
 {
     struct worker *worker = scheduler->worker;
     const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
+    unsigned sped;
 
     worker->counters->accept_phases++;
-    for (int64_t accepted = 0; accepted < worker->accept_limit && can_accept(scheduler); accepted++) {
+    for (int64_t accepted = 0;
+         accepted < worker->accept_limit && (sped = receiver(scheduler)) < scheduler->size; accepted++) {
         const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
-        const unsigned sped = choose(scheduler);
 
         worker->counters->accept_calls++;
         if (fd < 0) {
