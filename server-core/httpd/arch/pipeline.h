@@ -58,6 +58,7 @@ struct acceptor {
     _Atomic int64_t connections; /* accepted here and still open */
     _Atomic bool full;           /* it waits for room */
     _Atomic bool recycling;      /* a reader is to close an idle connection, for a client waits */
+    _Atomic bool over;           /* it hands no more sockets to readers */
 };
 
 struct pipeline {

@@ -119,6 +119,17 @@ static void ask_for_place(struct acceptor *acceptor)
         pipeline_wake_reader(pipeline, i, &acceptor->stage.worker->counters->lock_waits);
 }
 
+/* Readers may end when all acceptors have said so, and they have opened what is on its way to them. */
+static void end_accepting(struct acceptor *acceptor)
+{
+    struct pipeline *pipeline = acceptor->stage.pipeline;
+
+    if (atomic_exchange(&acceptor->over, true))
+        return;
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        pipeline_wake_reader(pipeline, i, &acceptor->stage.worker->counters->lock_waits);
+}
+
 void *pipeline_accept(void *stage)
 {
     struct acceptor *acceptor = stage;
@@ -146,6 +157,8 @@ void *pipeline_accept(void *stage)
             log_errno("cannot read the wake-up");
         worker_refresh(worker);
         back_off_ms = 0;
+        if (worker->shutting_down)
+            end_accepting(acceptor);
         if (!listening || !polled[1].revents || worker->shutting_down)
             continue;
         if (has_room(acceptor)) {
@@ -155,5 +168,6 @@ void *pipeline_accept(void *stage)
             back_off_ms = BACK_OFF_MS; /* or until a place has become free */
         }
     }
+    end_accepting(acceptor);
     return NULL;
 }

@@ -207,6 +207,22 @@ static void recycle(struct reader *reader)
     }
 }
 
+/* Says whether a reader has nothing more to do: the server is to end, and no connection is open or on its way
+ * here. */
+static bool is_over(struct reader *reader)
+{
+    const struct pipeline *pipeline = reader->stage.pipeline;
+    const struct worker *worker = reader->stage.worker;
+
+    if (!worker->shutting_down || worker->counters->connections_open > 0)
+        return false;
+    for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
+        if (!atomic_load(&pipeline->acceptors[i].over))
+            return false;
+    }
+    return queue_is_empty(&reader->queue);
+}
+
 void *pipeline_read(void *argument)
 {
     struct reader *reader = argument;
@@ -217,7 +233,7 @@ void *pipeline_read(void *argument)
 
     if (worker != pipeline->worker)
         worker_pin(worker);
-    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+    while (!is_over(reader)) {
         const size_t count =
             queue_pop(&reader->queue, items, atomic_load(&pool->batch), 1,
                       timers_wait_ms(&worker->timers, worker->now_ns), &worker->counters->lock_waits);

@@ -124,6 +124,16 @@ size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consum
     return count;
 }
 
+bool queue_is_empty(struct queue *queue)
+{
+    bool empty;
+
+    pthread_mutex_lock(&queue->lock);
+    empty = queue->length == 0;
+    pthread_mutex_unlock(&queue->lock);
+    return empty;
+}
+
 struct queue_look queue_look(struct queue *queue, uint64_t *lock_waits)
 {
     struct queue_look look;

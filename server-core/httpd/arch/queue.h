@@ -52,6 +52,9 @@ bool queue_push(struct queue *queue, void *const *items, size_t count, uint64_t 
 size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consumers, int timeout_ms,
                  uint64_t *lock_waits);
 
+/* Says whether it holds nothing now. */
+bool queue_is_empty(struct queue *queue);
+
 /* What a controller wants to know of a queue. */
 struct queue_look {
     uint64_t taken;   /* items taken from it so far */

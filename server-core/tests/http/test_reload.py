@@ -73,6 +73,15 @@ def ask_once(address: tuple[str, int]) -> bytes:
     return received.partition(b"\r\n\r\n")[2]
 
 
+def come_and_go(address: tuple[str, int], over: threading.Event, bodies: list[bytes]) -> None:
+    """Ask once on a connection of its own, again and again; add what came, or what went wrong, to `bodies`."""
+    while not over.is_set():
+        try:
+            bodies.append(ask_once(address))
+        except OSError as error:
+            bodies.append(repr(error).encode())
+
+
 SYS_PIDFD_GETFD = 438
 
 
@@ -126,31 +135,28 @@ def test_refused_reload_leaves_the_listeners_as_they_are(
     assert timeout != before[1]
 
 
+def skip_unless_it_runs(name: str, binary: str) -> None:
+    """Skip the test where the kernel lacks what the architecture needs."""
+    said = json.loads(subprocess.run([binary, "-V", "--json"], capture_output=True, check=True).stdout)
+    if not next(row["modes"] for row in said["architectures"] if row["name"] == name):
+        pytest.skip(f"{name} cannot run on this kernel")
+
+
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_no_client_notices_a_reload(
     start: Callable[..., Any], await_state: Callable[..., Any], name: str, binary: str
 ) -> None:
     """Neither those that connect all the time nor those that stay connected are reset or left waiting."""
-    said = json.loads(subprocess.run([binary, "-V", "--json"], capture_output=True, check=True).stdout)
-    if not next(row["modes"] for row in said["architectures"] if row["name"] == name):
-        pytest.skip(f"{name} cannot run on this kernel")
+    skip_unless_it_runs(name, binary)
     server = start(architecture=name, **ARCHITECTURES[name])
     server.write("file", b"contents")
     over = threading.Event()
-    failures: list[object] = []
-    asked = [0, 0]
-
-    def come_and_go() -> None:
-        while not over.is_set():
-            try:
-                body = ask_once(server.address)
-            except OSError as error:
-                body = repr(error).encode()
-            asked[0] += 1
-            if body != b"contents":
-                failures.append(body)
+    visits: list[bytes] = []
+    failures: list[bytes] = []
+    asked_by_who_stays = 0
 
     def stay() -> None:
+        nonlocal asked_by_who_stays
         client = None
         while not over.is_set():
             try:
@@ -163,7 +169,7 @@ def test_no_client_notices_a_reload(
                     received += more
             except OSError as error:
                 received = repr(error).encode()
-            asked[1] += 1
+            asked_by_who_stays += 1
             if not received.endswith(b"contents"):
                 failures.append(received)
             if client and (b"Connection: close" in received or not received.endswith(b"contents")):
@@ -172,22 +178,51 @@ def test_no_client_notices_a_reload(
         if client:
             client.close()
 
-    clients = [threading.Thread(target=act) for act in (come_and_go, come_and_go, stay)]
+    def await_requests() -> None:
+        """Await that all have asked a few times more."""
+        wanted = len(visits) + 6, asked_by_who_stays + 6
+        await_state(lambda: len(visits) >= wanted[0] and asked_by_who_stays >= wanted[1])
+
+    clients = [threading.Thread(target=come_and_go, args=(server.address, over, visits)) for _ in range(2)]
+    clients.append(threading.Thread(target=stay))
     for client in clients:
         client.start()
     for count in range(1, 6):
-        before = list(asked)
-        await_state(lambda: all(now > then + 5 for now, then in zip(asked, before, strict=True)))  # noqa: B023
+        await_requests()
         rewrite(server, backlog=1000 + count)
         hang_up(server)
         await_reloads(server, count, await_state)
-    before = list(asked)
-    await_state(lambda: all(now > then + 5 for now, then in zip(asked, before, strict=True)))
+    await_requests()
     over.set()
     for client in clients:
         client.join()
     assert failures == []
+    assert set(visits) == {b"contents"}
     assert server.command("show config")["backlog"] == 1005
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_old_workers_that_have_no_connection_lose_none_that_is_on_its_way_to_them(
+    start: Callable[..., Any], await_state: Callable[..., Any], name: str, binary: str
+) -> None:
+    """Where nobody stays connected, they may end at any moment: also while somebody is being accepted."""
+    skip_unless_it_runs(name, binary)
+    server = start(architecture=name, **ARCHITECTURES[name])
+    server.write("file", b"contents")
+    over = threading.Event()
+    visits: list[bytes] = []
+    clients = [threading.Thread(target=come_and_go, args=(server.address, over, visits)) for _ in range(2)]
+    for client in clients:
+        client.start()
+    for count in range(1, 16):
+        wanted = len(visits) + 3
+        await_state(lambda wanted=wanted: len(visits) >= wanted)
+        hang_up(server)
+        await_reloads(server, count, await_state)
+    over.set()
+    for client in clients:
+        client.join()
+    assert set(visits) == {b"contents"}
 
 
 def test_reply_under_way_and_idle_connection_are_finished_by_the_old_worker(
