@@ -91,10 +91,15 @@ class Drive:
         return result
 
 
+def begin(*command: str) -> subprocess.Popen[str]:
+    """Starts a generator on its CPU; what it prints can be read."""
+    pinned = ["setpriv", "--pdeathsig", "KILL", "--", "taskset", "-c", str(servers.CLIENT_CPU), *command]
+    return subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
 def drive(*command: str) -> Drive:
     """Runs a generator on its CPU to its end."""
-    pinned = ["setpriv", "--pdeathsig", "KILL", "--", "taskset", "-c", str(servers.CLIENT_CPU), *command]
-    child = subprocess.Popen(pinned, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    child = begin(*command)
     with child.stdout or contextlib.nullcontext() as output:
         text = output.read() if output else ""
     _, status, usage = os.wait4(child.pid, 0)

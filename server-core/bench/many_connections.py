@@ -1,11 +1,14 @@
 """What many open connections cost in throughput: 1,000 against 15,000 in one process, and 40,000 over three.
 
 All connections take part: each asks for a 1 KB file again as soon as it has its reply (closed loop). What is
-compared is how much of its own throughput with 1,000 connections a server keeps, so that servers of different
-speed can be told apart by this alone. That is told twice: by replies a second, which are also the
-generator's, who has as many connections on a CPU of its own and may be the slower of the two; and by replies
-per second of the server's CPU time, which are the server's alone. The generator's own CPU time stands beside
-it. Rounds are interleaved in random order.
+compared is how much of its own throughput with 1,000 connections a server keeps. By the clock that says as
+much of the generator, who has as many connections on a CPU of its own and may be the slower of the two. By the
+server's CPU time a reply it is the server's alone; but what many connections add is mostly the kernel's, whose
+memory of them no cache holds, and the same for all, so who has spent less before keeps a smaller share. So it
+is also told in microseconds.
+
+CPU time is that of the window in which replies are counted: accepting the connections is not in it. Rounds are
+interleaved in random order.
 
 Three processes, because one may have 20,000 descriptors here. lighttpd is left out: it holds no more than
 half its descriptors open.
@@ -16,13 +19,17 @@ half its descriptors open.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import psutil
 import report
 import servers
-from generator_rate import drive
+from generator_rate import begin
 
 FEW = 1000
 WORKERS = 3
@@ -44,18 +51,26 @@ def measure(
     the generator.
     """
     processes = 1 if connections <= 15_000 else WORKERS
+    edges: list[tuple[float, float]] = []  # of the window: CPU time of the server and of the generator
+    result: dict[str, Any] = {}
     with servers.running("server", folder, root, "/1k.bin", command) as server:
         load = [str(servers.LOAD), "closed", "--url", server.url + "/1k.bin"]
         load += ["--connections", str(connections), "--duration", f"{3 + seconds:g}", "--warmup", "3"]
         load += ["--processes", str(processes), "--cpus", str(servers.CLIENT_CPU), "--close", "reset"]
-        before_s = server.cpu_s()
-        done = drive(*load)
-        spent_s = server.cpu_s() - before_s
-    result = done.result()
-    if result["failures"]:
-        raise RuntimeError(f"{connections} connections: {result['failures']}")
-    each_us = 1e6 / result["requests"]["replied"]
-    return float(result["reply_rate_rps"]), spent_s * each_us, done.cpu_s * each_us
+        child = begin(*load)
+        generator = psutil.Process(child.pid)
+        with child.stdout or contextlib.nullcontext() as output:
+            for line in output or ():
+                result = json.loads(line)
+                if result["type"] == "window":
+                    edges.append(
+                        (server.cpu_s(), servers.cpu_s([generator, *generator.children(recursive=True)]))
+                    )
+        if child.wait() != 0 or result["failures"]:
+            raise RuntimeError(f"{connections} connections: {result.get('failures', child.returncode)}")
+    each_us = 1e6 / result["window"]["replies"]
+    spent_s = [end - start for start, end in zip(*edges, strict=True)]
+    return float(result["reply_rate_rps"]), spent_s[0] * each_us, spent_s[1] * each_us
 
 
 def main() -> None:
@@ -69,7 +84,7 @@ def main() -> None:
         "A 1 KB file, every connection asking again at once; one serving CPU. Replies a second and the "
         f"server's CPU time a reply, median (range) of {options.rounds} rounds, and what is left of the "
         f"throughput with {FEW:,} connections: by the clock, where the generator may be the limit, and by "
-        "the server's CPU time.\n"
+        "the server's CPU time, of which the µs that a reply takes more stand beside it.\n"
     )
     with servers.folders() as (folder, root):
         (root / "1k.bin").write_bytes(bytes(1024))
@@ -78,6 +93,9 @@ def main() -> None:
             commands = {
                 "symped": servers.core_with(
                     architecture="symped", workers=workers, max_connections=many + 500
+                ),
+                "uring": servers.core_with(
+                    architecture="uring", workers=workers, max_connections=many + 500
                 ),
                 "nginx": servers.nginx_with(workers, in_one + 3000),
                 "h2o": servers.h2o_with(workers, many + 500),
@@ -111,13 +129,14 @@ def print_table(
             report.spread(few[name].cpu_us),
             report.spread(lots[name].cpu_us),
             report.spread([a / b for a, b in zip(few[name].cpu_us, lots[name].cpu_us, strict=True)]),
+            report.spread([b - a for a, b in zip(few[name].cpu_us, lots[name].cpu_us, strict=True)]),
             report.spread(few[name].generator_us),
             report.spread(lots[name].generator_us),
         ]
         for name in commands
     ]
     heads = ["server", f"{FEW:,} connections", f"{many:,}", "kept"]
-    heads += [f"CPU µs/reply, {FEW:,}", f"CPU µs/reply, {many:,}", "kept per CPU second"]
+    heads += [f"CPU µs/reply, {FEW:,}", f"CPU µs/reply, {many:,}", "kept per CPU second", "added, µs"]
     heads += [f"generator's CPU µs/reply, {FEW:,}", f"generator's, {many:,}"]
     print(report.table(heads, rows) + "\n")
 

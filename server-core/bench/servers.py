@@ -40,6 +40,11 @@ lighttpd takes half its descriptors at most, so 10,000 here.
 """
 
 
+def cpu_s(processes: list[psutil.Process]) -> float:
+    """CPU time spent so far by these processes, in user and kernel mode, in seconds."""
+    return sum(t.user + t.system for t in (p.cpu_times() for p in processes))
+
+
 @dataclass(frozen=True)
 class Server:
     """A running server: its name, URL and the processes it consists of."""
@@ -53,8 +58,8 @@ class Server:
         return [self.main, *self.main.children(recursive=True)]
 
     def cpu_s(self) -> float:
-        """CPU time spent so far by all processes of the server, in user and kernel mode, in seconds."""
-        return sum(t.user + t.system for t in (p.cpu_times() for p in self.processes()))
+        """CPU time spent so far by all processes of the server, in seconds."""
+        return cpu_s(self.processes())
 
     def resident_bytes(self) -> int:
         """Resident memory of all processes, pages they share counted once (PSS of smaps_rollup)."""
