@@ -18,7 +18,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What belongs to the copying and not to the copy. All that any of the copied architectures understands
  * n-copy does too (KNOB_COPY_OF); check() refuses what the chosen one does not. */
@@ -27,22 +26,16 @@ static const enum knob_id UNDERSTOOD[] = {KNOB_COPIES, KNOB_COPY_OF, KNOB_REUSEP
 
 static int64_t copied_index(const struct config *config)
 {
-    const char *name = KNOBS[KNOB_COPY_OF].choice((size_t)config_integer(config, KNOB_COPY_OF));
     int64_t index = 0;
 
-    while (strcmp(architecture_at((size_t)index)->name, name) != 0)
+    while (architecture_at((size_t)index) != architecture_that_serves(config))
         index++;
     return index;
 }
 
-static const struct architecture *copied(const struct config *config)
-{
-    return architecture_at((size_t)copied_index(config));
-}
-
 static bool shares_descriptors(const struct config *config)
 {
-    return copied(config)->bury != NULL;
+    return architecture_that_serves(config)->bury != NULL;
 }
 
 /* The configuration of a copy. It borrows what values own. */
@@ -103,7 +96,7 @@ static bool is_of_the_whole(enum knob_id id)
 
 static bool check(const struct config *config)
 {
-    const struct architecture *architecture = copied(config);
+    const struct architecture *architecture = architecture_that_serves(config);
     bool ok = copies_check(config);
     struct config own;
     char sentence[128];
@@ -152,7 +145,7 @@ static int run(struct worker *worker)
     if (shares_descriptors(worker->config))
         shared_symped_join(worker);
     own = config_of_copy(worker->config, copy);
-    worker->architecture = copied(worker->config);
+    worker->architecture = architecture_that_serves(worker->config);
     if (worker->architecture->driver)
         worker->driver = worker->architecture->driver;
     worker->config = &own;

@@ -24,13 +24,21 @@ const char *architecture_name(size_t index)
     return architecture ? architecture->name : NULL;
 }
 
-const char *architecture_copied_name(size_t index)
+/* Returns entry `index` of those that can be copied, or NULL behind the last. */
+static const struct architecture *copied_at(size_t index)
 {
     for (size_t i = 0; i < ARCHITECTURE_COUNT; i++) {
         if (ARCHITECTURES[i]->can_be_copied && index-- == 0)
-            return ARCHITECTURES[i]->name;
+            return ARCHITECTURES[i];
     }
     return NULL;
+}
+
+const char *architecture_copied_name(size_t index)
+{
+    const struct architecture *architecture = copied_at(index);
+
+    return architecture ? architecture->name : NULL;
 }
 
 const struct architecture *architecture_of(const struct config *config)
@@ -73,6 +81,15 @@ static bool contains(const enum knob_id *knobs, enum knob_id id)
             return true;
     }
     return false;
+}
+
+const struct architecture *architecture_that_serves(const struct config *config)
+{
+    const struct architecture *architecture = architecture_of(config);
+
+    return contains(architecture->knobs, KNOB_COPY_OF)
+               ? copied_at((size_t)config_integer(config, KNOB_COPY_OF))
+               : architecture;
 }
 
 /* Says whether any of those that can be copied understands the knob. */

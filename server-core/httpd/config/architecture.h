@@ -110,6 +110,9 @@ const struct architecture *architecture_at(size_t index);
 /* Returns the architecture that the configuration names. */
 const struct architecture *architecture_of(const struct config *config);
 
+/* Returns the one that accepts and serves: of copies, that which is copied. */
+const struct architecture *architecture_that_serves(const struct config *config);
+
 bool architecture_understands(const struct architecture *architecture, enum knob_id id);
 
 /* The layout of the configured architecture, and what one of its rows is for. */

@@ -72,9 +72,11 @@ bool config_check(const struct config *config)
         ok = config_refuse(config, KNOB_USER,
                            "the processes of shared-symped have all descriptors of the master, and with them "
                            "its rights: expected no user");
-    if (config_integer(config, KNOB_ACCEPT_LIMIT) == KNOB_AUTO && !architecture->balances_accepting) {
+    if (config_integer(config, KNOB_ACCEPT_LIMIT) == KNOB_AUTO &&
+        !architecture_that_serves(config)->balances_accepting) {
         snprintf(sentence, sizeof(sentence),
-                 "architecture %s has no turns to balance: expected a number or inf", architecture->name);
+                 "architecture %s has no turns to balance: expected a number or inf",
+                 architecture_that_serves(config)->name);
         ok = config_refuse(config, KNOB_ACCEPT_LIMIT, sentence);
     }
     return (!architecture->check || architecture->check(config)) && host_sections_check(&config->hosts) && ok;

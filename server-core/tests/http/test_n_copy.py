@@ -98,6 +98,18 @@ def test_max_connections_is_divided_among_the_copies(start: Callable[..., Any]) 
     assert third.reply().body == b"contents"
 
 
+def test_copies_balance_accepting_where_what_is_copied_does(start: Callable[..., Any]) -> None:
+    """From the start on, and when it is set."""
+    server = start(
+        architecture="n-copy", copies=2, copy_of="sped", listen=TWO_ADDRESSES, accept_limit="auto"
+    )
+    server.write("file", b"contents")
+    assert connect_to(server, 1).get("/file").body == b"contents"
+    assert server.command("set accept_limit 5") == {"knob": "accept_limit", "value": 5}
+    assert server.command("set accept_limit auto") == {"knob": "accept_limit", "value": "auto"}
+    assert connect_to(server, 0).get("/file").body == b"contents"
+
+
 @pytest.mark.parametrize("copy_of", COPIED)
 def test_copy_whose_process_was_killed_serves_again(
     start: Callable[..., Any], await_state: Callable[..., Any], copy_of: str
@@ -122,6 +134,7 @@ def test_copy_whose_process_was_killed_serves_again(
         (["copy_of=sped", "workers=4"], "workers = 4: a copy of sped knows no such knob: expected 1"),
         (["copy_of=mp", "events=epoll"], "a copy of mp knows no such knob"),
         (["copy_of=n-copy"], "copy_of = n-copy: expected one of sped, symped"),
+        (["copy_of=knot", "accept_limit=auto"], "architecture knot has no turns to balance"),
     ],
 )
 def test_impossible_copies_are_refused(
