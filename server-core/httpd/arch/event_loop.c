@@ -214,6 +214,11 @@ bool event_loop_accept(struct event_loop *loop, int listener, struct connection 
     case EAGAIN:
         return false;
     case EMFILE:
+        if (file_cache_shed(worker->cache, SHED_FILES) > 0)
+            return true; /* there are descriptors again */
+        errno = EMFILE;
+        event_loop_back_off(loop, "cannot accept connections");
+        return false;
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:

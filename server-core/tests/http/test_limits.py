@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .modes import ARCHITECTURES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+WHAT_RUNS = [each["name"] for each in ARCHITECTURES if each["modes"]]
+"""The architectures that this kernel can do."""
 
 
 def test_clients_beyond_max_connections_wait_and_are_served_when_others_leave(
@@ -181,6 +187,29 @@ def test_server_out_of_descriptors_recovers(
     for connection in waiting:
         assert connection.reply().status in {200, 503}
         assert connection.get("/file").body == b"contents"
+
+
+@pytest.mark.parametrize("name", [each for each in ("symped", "knot", "uring") if each in WHAT_RUNS])
+def test_clients_get_the_descriptors_of_cached_files_when_more_of_them_are_allowed(
+    start: Callable[..., Any], name: str
+) -> None:
+    """The cache was made for what was left beside fewer; nobody waits while there is a file to be closed."""
+
+    def launch(command: list[object], **streams: Any) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(["prlimit", "--nofile=200:200", *map(str, command)], **streams)
+
+    server = start(launch, architecture=name, workers=1, max_connections=20)
+    connection = server.connect()
+    for number in range(110):
+        server.write(f"file{number}", b"contents")
+        assert connection.get(f"/file{number}").body == b"contents"
+    assert server.command("set max_connections 100") == {"knob": "max_connections", "value": 100}
+    clients = [server.connect() for _ in range(99)]
+    for client in clients:
+        assert client.get("/file109").body == b"contents"
+    server.await_total(connections_open=100)
+    assert server.total()["cache_evictions"] >= 20
+    assert "cannot accept" not in server.log()
 
 
 def test_idle_connection_is_closed_without_a_word(start: Callable[..., Any], mode: dict[str, str]) -> None:
