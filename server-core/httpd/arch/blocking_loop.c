@@ -113,12 +113,14 @@ static int await_connection(struct worker *worker, int listeners, bool blocking)
     return count == 0 ? -2 : fd;
 }
 
-/* Returns how many workers have a connection that has been idle for longer than this one's. */
+/* Returns how many workers with the same listeners have a connection that has been idle for longer than this
+ * one's. */
 static unsigned idle_longer(const struct worker *worker, uint64_t since_ns)
 {
+    const unsigned parts = worker->layout.parts;
     unsigned count = 0;
 
-    for (unsigned row = 0; row < worker->layout.serving; row++) {
+    for (unsigned row = worker->row % parts; row < worker->layout.serving; row += parts) {
         const uint64_t other_ns =
             *scoreboard_idle_since_ns(worker->scoreboard, worker_shared_row(worker, row));
 
@@ -130,10 +132,13 @@ static unsigned idle_longer(const struct worker *worker, uint64_t since_ns)
 /* Says whether the connection, which is idle, should be closed for a client that waits. */
 static bool should_give_way(const struct worker *worker, const struct connection *connection)
 {
+    const unsigned parts = worker->layout.parts;
     const int64_t in_all = worker_connections_in_all(worker);
-    const int64_t places = in_all < worker->layout.serving ? in_all : worker->layout.serving;
+    int64_t places = 0;
     uint32_t waiting = 0;
 
+    for (unsigned row = worker->row % parts; row < worker->layout.serving; row += parts)
+        places += row < in_all;
     if (worker->now_ns < connection->started_ns + RECYCLE_IDLE_NS ||
         (int64_t)recycle_connections_open(worker) < places)
         return false;

@@ -123,10 +123,9 @@ static void announce(const struct worker *worker, bool listens)
 /* Calls the workers that listen where this one does. EAGAIN means that a wake-up is pending already. */
 static void call_others(const struct worker *worker)
 {
-    const unsigned sets = worker->layout.listener_sets;
+    const unsigned parts = worker->layout.parts;
 
-    for (unsigned row = sets > 1 ? worker->row % sets : 0; row < worker->layout.serving;
-         row += sets > 1 ? sets : 1) {
+    for (unsigned row = worker->row % parts; row < worker->layout.serving; row += parts) {
         if (row != worker->row && *scoreboard_listens(worker->scoreboard, worker_shared_row(worker, row)) &&
             eventfd_write(worker->wake_fds[row], 1) != 0 && errno != EAGAIN)
             log_errno("cannot call another worker");

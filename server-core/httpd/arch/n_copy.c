@@ -71,6 +71,7 @@ static void lay_out(const struct config *config, struct layout *layout)
     layout->shared_descriptors *= copies;
     if (!layout->shared_descriptors)
         layout->descriptor_tables *= copies;
+    layout->parts = copies;
     layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? copies : 1;
 }
 

@@ -126,7 +126,8 @@ static void lay_out(const struct config *config, struct layout *layout)
     layout->processes = layout->rows = layout->serving = processes;
     layout->descriptor_tables = 1;
     layout->shared_descriptors = DESCRIPTORS_PER_PROCESS * processes;
-    layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? copies_count(config) : 1;
+    layout->parts = copies_count(config);
+    layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? layout->parts : 1;
 }
 
 static bool prepare(struct master *master)

@@ -89,7 +89,7 @@ static bool is_overlooked(const struct accept_queue *queue, size_t index)
  */
 static int64_t multishot_room(const struct accept_queue *queue, const struct accepting *accepting)
 {
-    const bool alone = queue->worker->layout.serving == 1;
+    const bool alone = queue->worker->layout.serving <= queue->worker->layout.parts;
 
     return alone || accepting->at_once < MULTISHOT_ROOM ? MULTISHOT_ROOM : accepting->at_once;
 }

@@ -61,6 +61,8 @@ struct layout architecture_layout(const struct config *config)
 
     if (architecture->lay_out)
         architecture->lay_out(config, &layout);
+    if (layout.parts == 0)
+        layout.parts = layout.listener_sets;
     layout.has_rings |= event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->ring;
     return layout;
 }

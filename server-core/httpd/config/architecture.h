@@ -35,6 +35,7 @@ struct layout {
     bool blocking_listeners; /* listeners are in blocking mode */
     bool has_rings;          /* processes work with rings of io_uring, as they do where that is `events` */
     unsigned listener_sets;  /* how often each address is opened: more than once with `reuseport` only */
+    unsigned parts;          /* of those that serve: row i has the same listeners as row i + parts */
 };
 
 /* What a row of counters is for. */

@@ -81,9 +81,10 @@ bool recycling_look(struct recycling *recycling, struct worker *worker)
 
 uint64_t recycle_connections_open(const struct worker *worker)
 {
+    const unsigned parts = worker->layout.parts;
     uint64_t open = 0;
 
-    for (unsigned row = 0; row < worker->layout.serving; row++) {
+    for (unsigned row = worker->row % parts; row < worker->layout.serving; row += parts) {
         const struct counters *counters = worker_counters(worker, row);
 
         open += __atomic_load_n(&counters->connections_open, __ATOMIC_RELAXED);
@@ -91,11 +92,16 @@ uint64_t recycle_connections_open(const struct worker *worker)
     return open;
 }
 
-/* Where a worker shares its listeners, whoever has a free place takes the client. */
+/* Of those who share their listeners whoever has a free place takes the client. */
 static bool others_have_places(const struct worker *worker)
 {
-    return worker->layout.listener_sets <= 1 &&
-           (int64_t)recycle_connections_open(worker) < worker_connections_in_all(worker);
+    const unsigned parts = worker->layout.parts;
+    const int64_t in_all = worker_connections_in_all(worker);
+    int64_t places = 0;
+
+    for (unsigned row = worker->row % parts; row < worker->layout.serving; row += parts)
+        places += config_share(in_all, worker->layout.serving, row);
+    return (int64_t)recycle_connections_open(worker) < places;
 }
 
 bool recycling_is_possible(struct recycling *recycling, struct worker *worker)

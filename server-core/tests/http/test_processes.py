@@ -290,6 +290,22 @@ def test_reuseport_gives_each_worker_a_listener_of_its_own(
     await_state(lambda: Path("/proc/net/tcp").read_text().count(listening) == 4)
 
 
+@pytest.mark.parametrize("name", ["mp", "symped"])
+def test_idle_connection_gives_way_to_who_came_to_the_same_listener(
+    start: Callable[..., Any], name: str
+) -> None:
+    """Where each worker has a listener of its own nobody else can take the client, though he has a place."""
+    server = start(architecture=name, workers=2, max_connections=2, reuseport="on")
+    server.write("file", b"contents")
+    idle = server.connect()
+    assert idle.get("/file").body == b"contents"
+    for _ in range(20):  # of which the kernel sends some to the same worker
+        connection = server.connect()
+        assert connection.get("/file").body == b"contents"
+        connection.close()
+    assert idle.is_closed_by_server()
+
+
 def test_reuseport_does_not_join_another_server(start: Callable[..., Any], binary: str) -> None:
     """A port that another server of ours shares with nobody but itself is in use."""
     server = start(workers=2, reuseport="on")

@@ -137,6 +137,22 @@ def test_parts_have_listeners_and_cpus_of_their_own(
         await_state(lambda: os.sched_getaffinity(worker["pid"]) == expected)  # noqa: B023
 
 
+def test_full_part_makes_places_though_another_part_has_some(start: Callable[..., Any]) -> None:
+    """Nobody of the other part can take who comes to the address of this one."""
+    server = start(
+        architecture="shared-symped",
+        workers=2,
+        copies=2,
+        max_connections=2,
+        listen="127.0.0.1:0,127.0.0.2:0",
+    )
+    server.write("file", b"contents")
+    idle = server.connect()
+    assert idle.get("/file").body == b"contents"
+    assert server.connect().get("/file").body == b"contents"
+    assert idle.is_closed_by_server()
+
+
 def test_mechanisms_with_tables_by_descriptor_are_refused(refusal: Callable[..., str]) -> None:
     """The sentence says which ones are possible, and why."""
     assert "events = poll: expected epoll or epoll-et" in refusal("architecture=shared-symped", "events=poll")
