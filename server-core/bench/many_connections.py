@@ -2,13 +2,13 @@
 
 All connections take part: each asks for a 1 KB file again as soon as it has its reply (closed loop). What is
 compared is how much of its own throughput with 1,000 connections a server keeps. By the clock that says as
-much of the generator, who has as many connections on a CPU of its own and may be the slower of the two. By the
-server's CPU time a reply it is the server's alone; but what many connections add is mostly the kernel's, whose
-memory of them no cache holds, and the same for all, so who has spent less before keeps a smaller share. So it
-is also told in microseconds.
+much of the generator, who has as many connections on a CPU of its own and may be the slower of the two. By
+the server's CPU time a reply it is the server's alone; but what many connections add is mostly the kernel's,
+whose memory of them no cache holds, and the same for all, so who has spent less before keeps a smaller share.
+So it is also told in microseconds.
 
-CPU time is that of the window in which replies are counted: accepting the connections is not in it. Rounds are
-interleaved in random order.
+CPU time is that of the window in which replies are counted: accepting the connections is not in it. Rounds
+are interleaved in random order.
 
 Three processes, because one may have 20,000 descriptors here. lighttpd is left out: it holds no more than
 half its descriptors open.

@@ -74,7 +74,7 @@ def ask_once(address: tuple[str, int]) -> bytes:
 
 
 def come_and_go(address: tuple[str, int], over: threading.Event, bodies: list[bytes]) -> None:
-    """Ask once on a connection of its own, again and again; add what came, or what went wrong, to `bodies`."""
+    """Ask on a connection of its own, again and again; add what came, or what went wrong, to `bodies`."""
     while not over.is_set():
         try:
             bodies.append(ask_once(address))
