@@ -44,6 +44,20 @@ class Figures:
     generator_us: list[float] = field(default_factory=list)
 
 
+def generator_cpu_s(generator: psutil.Process) -> float:
+    """CPU time spent so far by a generator and its processes, also by those that it has seen end, in seconds.
+
+    At the end of the window they may be about to end.
+    """
+    while True:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            workers = generator.children()
+            spent_s = servers.cpu_s(workers)
+            own = generator.cpu_times()
+            if generator.children() == workers:
+                return spent_s + float(own.user + own.system + own.children_user + own.children_system)
+
+
 def measure(
     command: servers.Command, folder: Path, root: Path, connections: int, seconds: float
 ) -> tuple[float, float, float]:
@@ -63,9 +77,7 @@ def measure(
             for line in output or ():
                 result = json.loads(line)
                 if result["type"] == "window":
-                    edges.append(
-                        (server.cpu_s(), servers.cpu_s([generator, *generator.children(recursive=True)]))
-                    )
+                    edges.append((server.cpu_s(), generator_cpu_s(generator)))
         if child.wait() != 0 or result["failures"]:
             raise RuntimeError(f"{connections} connections: {result.get('failures', child.returncode)}")
     each_us = 1e6 / result["window"]["replies"]
