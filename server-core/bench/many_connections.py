@@ -106,9 +106,7 @@ def main() -> None:
                 "symped": servers.core_with(
                     architecture="symped", workers=workers, max_connections=many + 500
                 ),
-                "uring": servers.core_with(
-                    architecture="uring", workers=workers, max_connections=many + 500
-                ),
+                "uring": servers.core_with(architecture="uring", workers=workers, max_connections=many + 500),
                 "nginx": servers.nginx_with(workers, in_one + 3000),
                 "h2o": servers.h2o_with(workers, many + 500),
             }

@@ -158,9 +158,6 @@ void accept_queue_completed(struct accept_queue *queue, const struct completion 
     }
     switch (-completion->result) {
     case EMFILE:
-        if (file_cache_shed(queue->worker->cache, SHED_FILES) > 0)
-            break; /* there are descriptors again, and accepting is asked for anew */
-        /* fall through */
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:

@@ -100,9 +100,7 @@ def test_max_connections_is_divided_among_the_copies(start: Callable[..., Any]) 
 
 def test_copies_balance_accepting_where_what_is_copied_does(start: Callable[..., Any]) -> None:
     """From the start on, and when it is set."""
-    server = start(
-        architecture="n-copy", copies=2, copy_of="sped", listen=TWO_ADDRESSES, accept_limit="auto"
-    )
+    server = start(architecture="n-copy", copies=2, copy_of="sped", listen=TWO_ADDRESSES, accept_limit="auto")
     server.write("file", b"contents")
     assert connect_to(server, 1).get("/file").body == b"contents"
     assert server.command("set accept_limit 5") == {"knob": "accept_limit", "value": 5}
