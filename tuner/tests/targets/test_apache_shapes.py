@@ -82,8 +82,66 @@ def test_content_of_answers_is_not_written_anew_for_the_workload():
 def test_certificates_are_asked_of_nobody():
     """Neither by a directive nor by a section."""
     named, private = measured(f"{HEAD}MDomain a\n<MDomainSet b>\n  MDRenewMode always\n</MDomainSet>\n")
-    assert "MD" not in private
+    assert [line for line in private.splitlines() if "MD" in line] == ['    MDStoreDir "/run/x/md"']
     assert "<MDomainSet b> is left out: it would have others asked" in named
+
+
+MANAGED = f"""\
+{HEAD}Listen 443
+LoadModule md_module modules/mod_md.so
+MDomain a.example www.a.example
+<VirtualHost *:443>
+    ServerName a.example
+    <IfModule mod_ssl.c>
+        SSLEngine on
+    </IfModule>
+</VirtualHost>
+<VirtualHost *:443>
+    ServerName b.example
+    SSLEngine on
+    SSLCertificateFile /b.pem
+</VirtualHost>
+<VirtualHost *:80>
+    ServerName c.example
+</VirtualHost>
+"""
+
+
+def test_site_whose_certificate_mod_md_looks_after_has_a_made_one():
+    """Under the condition that it speaks TLS under; one with a certificate in the file keeps that."""
+    named, private = measured(MANAGED)
+    assert private.count("SSLCertificateFile") == 2
+    assert 'SSLEngine on\n    SSLCertificateFile "/run/x/made.pem"\n    </IfModule>' in private
+    (said,) = [each for each in named if "certificate" in each]
+    assert said.startswith("the site a.example has a made certificate")
+    assert "/run/x/made.pem" in [each.value for each in APACHE.reads(private)]
+    for text in (MANAGED.replace("MDomain", "# MDomain"), f"SSLCertificateFile /all.pem\n{MANAGED}"):
+        assert "made certificate" not in "".join(measured(text)[0])
+
+
+def test_site_whose_certificate_mod_md_looks_after_has_that_of_the_run_where_tls_is_measured():
+    """The key too."""
+    own = {**own_values(APACHE, MANAGED, 1), "tls_key": "ecdsa"}
+    private = APACHE.private(MANAGED, own, (), instance_in("/run/x", tls_directory="/run/tls"))
+    assert "made.pem" not in private
+    assert private.count('SSLCertificateFile "/run/tls/ecdsa.pem"') == 3  # and of the workload's site
+    assert private.count('SSLCertificateKeyFile "/run/tls/ecdsa.key"') == 2
+
+
+def test_number_that_is_not_whole_is_measured_and_stays_as_it_is():
+    """Apache takes it as it stands."""
+    text = f"{HEAD}AsyncRequestWorkerFactor 1.5\n"
+    own = own_values(APACHE, text, 1)
+    assert own["AsyncRequestWorkerFactor"] == "1.5"
+    assert APACHE.space().with_defaults(own).default() == own
+    assert APACHE.demands(own).connections == 62  # of 25 threads
+    assert "AsyncRequestWorkerFactor 1.5\n" in measured(text)[1]
+    tuned = {**own, "ServerLimit": 9}
+    assert APACHE.changed(text, tuned, ["ServerLimit"], CONTEXT).startswith(text)
+    tuned = {**own, "AsyncRequestWorkerFactor": 4}
+    changed = APACHE.changed(text, tuned, ["AsyncRequestWorkerFactor"], CONTEXT)
+    assert changed == text.replace("1.5", "4")
+    assert APACHE.parse(f"{HEAD}AsyncRequestWorkerFactor 2.0\n")["AsyncRequestWorkerFactor"] == 2
 
 
 def test_files_of_modules_are_the_instances_own():

@@ -69,7 +69,7 @@ def test_an_address_with_a_variable_is_refused_as_of_a_template():
 def test_programs_that_a_module_starts_are_told():
     """They run beside production's."""
     text = "passenger_root /p;\nevents {}\nrtmp { server { application a {\nexec_static b; } } }\nhttp {}\n"
-    assert list(told(text, "runs")) == [1, 4]
+    assert list(told(text, "runs")) == [1, 3, 4]
 
 
 def test_paths_of_lua_count_from_the_prefix():
@@ -152,3 +152,101 @@ http { server { listen 443 quic reuseport; listen 443 ssl; listen unix:/a.sock; 
     changed = NGINX.changed(text, tuned, ["reuseport", "backlog"], CONTEXT)
     assert changed == text.replace("443 ssl", "443 backlog=99 reuseport ssl")
     assert NGINX.changed(changed, {**own, "reuseport": "off"}, ["reuseport"], CONTEXT).count("reuseport") == 1
+
+
+def test_services_beside_http_run_at_addresses_of_their_own_and_are_told():
+    """What they hand on is nothing that a workload of HTTP could measure."""
+    text = """events {}
+stream {
+    upstream db { server 10.0.0.9:5432; }
+    server { listen 5432; proxy_pass db; access_log /var/log/db.log basic; }
+    server { listen 53 udp reuseport; proxy_pass 10.0.0.9:53; }
+}
+mail { auth_http localhost:9000/auth; server { listen 143; protocol imap; } }
+http { server { listen 80; location / { proxy_pass http://10.0.0.9:3000; } } }
+"""
+    runs = told(text, "runs")
+    assert list(runs) == [2, 7]
+    assert all("the workload, which speaks HTTP, asks nothing of them" in each for each in runs.values())
+    named, private = measured(text)
+    assert "/var/log" not in private
+    listening = [line.split("listen ")[1].split(":")[0] for line in private.splitlines() if "listen 1" in line]
+    assert all(address == "127.0.0.1" or address.startswith("127.77.0.") for address in listening)
+    for production in ("listen 5432;", "listen 53 udp reuseport;", "listen 143;", "listen 80;"):
+        assert production not in private
+        assert sum(each.startswith(f"{production} at 127.77.0.") for each in named) == 1
+    over_http = {each.address: each.over_http for each in NGINX.upstreams(text)}
+    assert over_http == {"10.0.0.9:5432": False, "10.0.0.9:53": False, "10.0.0.9:3000": True}
+
+
+def test_http3_is_kept_and_told_not_to_be_measured():
+    """In one line for all sites."""
+    text = """events {}
+http {
+    server { listen 443 quic reuseport; listen 443 ssl; http3 on; }
+    server { listen 444 quic; listen 444 ssl; }
+}
+"""
+    (line,) = told(text, "runs").items()
+    assert line[0] == 3
+    assert line[1].startswith("listen 443 quic reuseport (and 1 more): ")
+    assert line[1].endswith("what HTTP/3 costs is not measured")
+    assert "quic reuseport;" in measured(text)[1]
+
+
+LUA = """events {}
+http {
+    server {
+        listen 80;
+        access_by_lua_block { if x then ngx.exit(403) end }
+        set_by_lua_block $v { return "}" }
+        header_filter_by_lua_block { ngx.header.x = "{" }
+        body_filter_by_lua_file /b.lua;
+        rewrite_by_lua_file /r.lua;
+        ssl_certificate_by_lua_block { auto_ssl:ssl_certificate() }
+        location / { content_by_lua_block { ngx.say(1) } }
+    }
+}
+"""
+
+
+def test_workload_s_site_runs_the_lua_that_works_on_answers_and_no_other():
+    """All of it is told."""
+    runs = told(LUA, "runs")
+    assert sorted(runs) == [5, 6, 7, 8]
+    assert all(runs[line].endswith("the measured server runs this code too") for line in (6, 7, 8))
+    assert runs[5].startswith("access_by_lua_block (and 3 more): ")
+    _, private = measured(LUA)
+    twice = ('set_by_lua_block $v { return "}" }', 'header_filter_by_lua_block { ngx.header.x = "{" }')
+    assert all(private.count(each) == 2 for each in (*twice, "body_filter_by_lua_file /b.lua;"))
+    for phase in ("access", "rewrite", "ssl_certificate", "content"):
+        assert private.count(f"{phase}_by_lua") == 1
+
+
+def test_njs_finds_its_modules_beside_the_user_s_file():
+    """Before those in folders that the file names, and wherever it names some."""
+    own = ' js_path "/etc/nginx"; '
+    assert NGINX.rooted("http { js_import a.js; }", "/etc/nginx") == f"http {{{own} js_import a.js; }}"
+    assert NGINX.rooted("http { js_path /n; js_import a.js; }", "/etc/nginx") == (
+        f"http {{ {own}js_path /n; js_import a.js; }}"
+    )
+    of_site = "http { server { js_path /n; js_import a.js; } }"
+    assert NGINX.rooted(of_site, "/etc/nginx") == f"http {{{own} server {{ {own}js_path /n; js_import a.js; }} }}"
+    assert NGINX.rooted("http { js_path /n; }", "/etc/nginx") == "http { js_path /n; }"
+
+
+def test_site_that_rejects_strangers_is_no_model_for_the_workload():
+    """The first of many files, before TLS begins."""
+    text = """events {}
+http {
+    server { listen 443 ssl default_server; ssl_reject_handshake on; }
+    server { listen 443 ssl; server_name a; ssl_certificate /c; ssl_certificate_key /k; gzip on; }
+}
+"""
+    assert "with the settings of the site a" in "".join(measured(text)[0])
+
+
+def test_certificates_that_nginx_would_ask_for_are_refused():
+    """Its module for that begins as the server does."""
+    text = "events {}\nhttp {\nacme_issuer a { uri https://ca.example; }\nserver { listen 80; } }\n"
+    assert "would ask for certificates too" in told(text, "refused")[3]

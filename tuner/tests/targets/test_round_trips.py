@@ -154,6 +154,7 @@ def test_words_and_places_of_a_users_own_file_are_understood(name, text, expecte
         ("nginx", "http { keepalive_timeout soon; }", "keepalive_timeout = soon: expected a whole number"),
         ("lighttpd", 'server.network-backend = "pigeon"\n', "expected one of sendfile, writev, write"),
         ("apache", "ThreadsPerChild lots", "ThreadsPerChild = lots: expected a whole number"),
+        ("apache", "AsyncRequestWorkerFactor -1", "AsyncRequestWorkerFactor = -1: expected a number"),
         ("h2o", "num-threads: two", "num-threads = two: expected a whole number"),
         ("core", "[server]\nworkers = two\n", "workers = two: expected a whole number"),
     ],

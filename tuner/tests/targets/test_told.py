@@ -131,7 +131,7 @@ def test_what_closes_all_sites_or_works_on_all_requests_is_named():
         " access_by_lua_block { a = 1 }\n server { deny all; access_by_lua_file /a; } }"
     )
     said = [each.partition(":")[0] for each in told("nginx", text, "runs")]
-    assert said == ["4", "5", "6", "7"]
+    assert said == ["4", "5", "6", "7", "8"]
     assert told("nginx", "events {}\nhttp {\n auth_basic off; }", "runs") == []
 
 
@@ -275,6 +275,11 @@ def test_a_file_of_another_server_is_recognised(given, target):
         ("nginx", 'unknown directive "brotli" in /a:3', "libnginx-mod-http-brotli-filter"),
         ("nginx", 'unknown directive "content_by_lua_block" in /a:3', "libnginx-mod-http-lua"),
         ("nginx", 'dlopen() "/m/ngx_stream_module.so" failed', "libnginx-mod-stream"),
+        ("nginx", 'unknown directive "stream" in /a:3', "libnginx-mod-stream"),
+        ("nginx", 'unknown directive "mail" in /a:3', "libnginx-mod-mail"),
+        ("nginx", 'unknown directive "js_import" in /a:3', "libnginx-mod-http-js"),
+        ("nginx", 'unknown directive "js_preread" in /a:3', "libnginx-mod-stream-js"),
+        ("nginx", 'dlopen() "/m/ngx_stream_js_module.so" failed', "libnginx-mod-stream-js"),
         ("nginx", 'unknown directive "upload_progress" in /a:3', "libnginx-mod-http-uploadprogress"),
         ("nginx", 'unknown directive "track_uploads" in /a:3', "libnginx-mod-http-uploadprogress"),
         ("nginx", 'unknown directive "fair" in /a:3', "libnginx-mod-http-upstream-fair"),
@@ -296,6 +301,7 @@ def test_a_missing_module_is_named_with_its_package(target, said, package):
     [
         ("nginx", 'unknown directive "http2" in /a:3', "1.25.1"),
         ("nginx", 'invalid parameter "quic" in /a:3', "1.25.0"),
+        ("nginx", 'unknown directive "http3" in /a:3', "1.25.0"),
         ("nginx", 'invalid parameter "resolve" in /a:3', "1.27.3"),
         ("h2o", "[a:3] in command proxy.connect, unknown command: proxy.connect", "2.3"),
     ],

@@ -24,7 +24,10 @@ _NGINX = {
     r"image_filter\w*|ngx_http_image_filter\w*": ("image_filter", "libnginx-mod-http-image-filter"),
     r"xslt_\w+|xml_entities|ngx_http_xslt\w*": ("xslt", "libnginx-mod-http-xslt-filter"),
     r"modsecurity\w*|ngx_http_modsecurity\w*": ("ModSecurity", "libnginx-mod-http-modsecurity"),
+    r"js_(access|filter|preread)|ngx_stream_js_module": ("njs of stream", "libnginx-mod-stream-js"),
     r"js_\w+|ngx_http_js_module": ("njs", "libnginx-mod-http-js"),
+    r"ngx_stream_geoip2_module": ("geoip2 of stream", "libnginx-mod-stream-geoip2"),
+    r"ngx_stream_geoip_module": ("geoip of stream", "libnginx-mod-stream-geoip"),
     r"auth_pam\w*|ngx_http_auth_pam\w*": ("auth_pam", "libnginx-mod-http-auth-pam"),
     r"dav_ext_\w+|ngx_http_dav_ext\w*": ("dav_ext", "libnginx-mod-http-dav-ext"),
     r"(upload|report|track)_(progress|uploads)\w*|ngx_http_uploadprogress\w*": (
@@ -38,7 +41,8 @@ _NGINX = {
     r"stream|ngx_stream_module": ("stream", "libnginx-mod-stream"),
     r"mail|ngx_mail_module": ("mail", "libnginx-mod-mail"),
     r"rtmp|ngx_rtmp_module": ("rtmp", "libnginx-mod-rtmp"),
-    r"pagespeed\w*|vhost_traffic_status\w*|passenger\w*|vts_\w+": ("one that Debian does not bring", ""),
+    r"pagespeed\w*|vhost_traffic_status\w*|passenger\w*|vts_\w+|acme_\w+|auth_jwt\w*|sticky|zstd\w*|otel_\w+|"
+    r"upload_pass\w*|MainRule|BasicRule|SecRulesEnabled": ("one that Debian does not bring", ""),
 }
 _APACHE = {
     r"(mod_|lib)php[\d.]*(_module)?|php_(admin_)?(value|flag)": ("PHP", "libapache2-mod-php"),

@@ -89,6 +89,11 @@ def certificate_file(directory: str, key: object) -> str:
     return f"{directory}/{key}.pem"
 
 
+def made_file(directory: str) -> str:
+    """A certificate and its key in one, for a site of a user's file that names none."""
+    return f"{directory}/made.pem"
+
+
 def key_file(directory: str, key: object) -> str:
     """The key itself, in PEM form, for its owner's eyes only."""
     return f"{directory}/{key}.key"

@@ -16,6 +16,7 @@ _TIME_UNITS_S = {
     "ms": 0.001, "s": 1, "m": 60, "mi": 60, "min": 60, "h": 3600, "d": _DAY_S, "w": 7 * _DAY_S,
     "M": 30 * _DAY_S, "y": 365 * _DAY_S, "": 1,
 }  # fmt: skip
+_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _TIME_PART = re.compile(r" *(\d+)(ms|min|mi|[smhdwMy]|)(?![^\d ])", re.ASCII)
 
 
@@ -24,6 +25,13 @@ def integer(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise RenderError(f"{name} = {text}: expected a whole number")
     return int(text)
+
+
+def number(name: str, text: str) -> Value:
+    """A number of zero or more; one that is not whole, such as 1.5, stays the text that it is."""
+    if _NUMBER.fullmatch(text) is None:
+        raise RenderError(f"{name} = {text}: expected a number")
+    return int(float(text)) if float(text).is_integer() else text
 
 
 def size_bytes(name: str, text: str) -> int:

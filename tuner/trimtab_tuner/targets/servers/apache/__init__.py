@@ -41,7 +41,7 @@ from trimtab_tuner.targets.servers.apache.knobs import (
     PROXY_FREE,
     PROXY_KNOBS,
     TLS_KNOBS,
-    connections_of_thread,
+    connections_of,
     mpm_knob,
     processes,
     request_workers,
@@ -144,6 +144,8 @@ class ApacheTarget:
                 found[knob.name] = values.word(knob.name, words, knob.choices)
             elif knob.name == "KeepAliveTimeout":
                 found[knob.name] = values.seconds(knob.name, words)
+            elif knob.name == "AsyncRequestWorkerFactor":
+                found[knob.name] = values.number(knob.name, words)
             else:
                 found[knob.name] = values.integer(knob.name, words)
         limits = {name.lower(): value for name, value in said.items()}
@@ -171,7 +173,7 @@ class ApacheTarget:
 
         A connection whose file is written on without a thread keeps it open.
         """
-        connections = threads_each(configuration) * connections_of_thread(configuration)
+        connections = connections_of(configuration, threads_each(configuration))
         descriptors = 2 * connections + DESCRIPTOR_RESERVE
         return Demands(descriptors, connections, connections, int(configuration["ListenBacklog"]))
 

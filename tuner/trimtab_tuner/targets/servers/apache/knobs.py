@@ -258,9 +258,11 @@ def processes(configuration: Configuration) -> int:
     return request_workers(configuration) // threads_each(configuration)
 
 
-def connections_of_thread(configuration: Configuration) -> int:
-    """How many connections there are for each thread at most: its own, and with event asynchronous ones."""
-    return 1 + int(configuration.get("AsyncRequestWorkerFactor", 0))
+def connections_of(configuration: Configuration, threads: int) -> int:
+    """How many connections there are for so many threads at most: their own, and with event asynchronous
+    ones. Their factor may be a number such as 1.5.
+    """
+    return int(threads * (1 + float(configuration.get("AsyncRequestWorkerFactor", 0))))
 
 
 def _threads(meanings: Meanings) -> int:
@@ -273,7 +275,7 @@ EQUIVALENTS = by_role(
     Equivalent(
         Role.CONNECTIONS,
         "ThreadsPerChild",
-        lambda c: request_workers(c) * connections_of_thread(c),
+        lambda c: connections_of(c, request_workers(c)),
         _threads,
         beside="AsyncRequestWorkerFactor",
         otherwise=Equivalent(

@@ -29,6 +29,7 @@ from trimtab_tuner.targets.servers.apache import (
     conditions,
     editing,
     levels,
+    managed,
     mpm,
     proxying,
     rendering,
@@ -90,6 +91,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         *addresses.changes(lines, places, variables.defined(tuned, {})),
         *(change for line in lines if (change := _changed(line, places, context, at_once)) is not None),
         *_own_certificates(lines, configuration, context),
+        *managed.changes(lines, configuration, context),
         *_health_checks(lines),
     ]
     own = _own(tuned, lines, changes, configuration, context, said.get("serverlimit", ""))
@@ -104,14 +106,14 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
 
 def _changed(line: Line, places: Places, context: RenderContext, at_once: set[str]) -> Change | None:
     """What becomes of a directive that meets production, or of one of `at_once`; None for others."""
-    if line.name.startswith("mdomain") and not line.is_directive:
-        return Change(line.start, line.end, "", f"{line.text} {OTHERS_ASKED}" if line.opens else "")
+    if managed.is_said_in(line):
+        return managed.left_out(line)
     if not line.is_directive or not line.words:
         return None
     said, word = " ".join(line.text.replace("\\\n", " ").split()), line.words[0]
     if line.name in ("user", "group"):
         return Change(line.start, line.end, "", f"{said} {NO_USER}")
-    if line.name in _ASKING or line.name.startswith("md"):
+    if line.name in _ASKING:
         return Change(line.start, line.end, "", f"{said} {OTHERS_ASKED}")
     if line.name == "proxysourceaddress":
         return Change(line.start, line.end, "", f"{said} {NO_ADDRESS}")
@@ -192,6 +194,7 @@ def _own(
     return (
         rendering.modules(configuration, context, loaded)
         + rendering.of_each(context)
+        + managed.store(lines, context.prefix)
         + rendering.processes_at_once(configuration, server_limit)
         + rendering.site(configuration, context, site + upstream)
     )

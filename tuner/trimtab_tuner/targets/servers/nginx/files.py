@@ -1,12 +1,13 @@
 """Files that an nginx.conf names: where a path begins that does not begin at the root, and what is read.
 
 nginx looks for certificates and lists of users beside its file, for document roots, modules and files of Lua
-under the prefix that it was built with (ngx_conf_full_name() in src/core/ngx_conf_file.c).
+under the prefix that it was built with (ngx_conf_full_name() in src/core/ngx_conf_file.c). njs looks for its
+modules beside the file, then in the folders of `js_path`.
 """
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import NOTHING
@@ -29,7 +30,8 @@ def rooted(text: str, directory: str, _environment: Mapping[str, str] = NOTHING)
     """The file with the paths made absolute that begin at its directory or at nginx's prefix."""
     edits: list[Edit] = []
     prefix = posixpath.dirname(directory) if posixpath.basename(directory) == "conf" else DEBIAN
-    for directive, _ in syntax.walk(syntax.parse(text)):
+    tree = syntax.parse(text)
+    for directive, _ in syntax.walk(tree):
         if directive.name in _OF_LUA:
             edits += [
                 (directive.start + place.start(), directive.start + place.end(), prefix)
@@ -48,7 +50,21 @@ def rooted(text: str, directory: str, _environment: Mapping[str, str] = NOTHING)
             continue
         path = posixpath.join(begin, named[0])
         edits.append((*directive.spans[1 + number], path if "$" in path else rendering.quoted(path)))
-    return apply(text, edits)
+    return apply(text, [*edits, *_of_njs(tree, directory)])
+
+
+def _of_njs(tree: list[Directive], directory: str) -> Iterator[Edit]:
+    """The directory of the file as the first in which njs looks for modules, wherever it is said in which:
+    the folder of the file itself, the first without being told, is then another one.
+    """
+    for service in tree:
+        if service.block is None or not any(each.name == "js_import" for each, _ in syntax.walk([service])):
+            continue
+        for block, _ in syntax.walk([service]):
+            paths = syntax.find(block.block or [], "js_path")
+            place = paths[0].start if paths else block.body_start if block is service else None
+            if place is not None:
+                yield place, place, f" js_path {rendering.quoted(directory)}; "
 
 
 def reads(text: str) -> Sequence[Assignment]:

@@ -88,6 +88,8 @@ def _turns_away(block: Directive) -> bool:
     inside = block.block or []
     if syntax.find(inside, "return"):
         return True
+    if any(each.arguments == ["on"] for each in syntax.find(inside, "ssl_reject_handshake")):
+        return True  # what keeps strangers out
     for rewrite in syntax.find(inside, "rewrite"):
         path, *to = rewrite.arguments or [""]
         if _EVERY_PATH.fullmatch(path) and (to[1:] in _REDIRECTING or any(map(_ELSEWHERE.match, to[:1]))):

@@ -45,6 +45,11 @@ _OF_ONE_SITE = {
 }  # fmt: skip
 
 
+# Of Lua in a site: the phases that work on its answers, or set variables for them. All others decide whether
+# and with what it answers, or which certificate it shows.
+_LUA = re.compile(r"\w+_by_lua(_block|_file)?")
+_LUA_OF_ANSWERS = re.compile(r"(header_filter|body_filter|log|set)_by_lua(_block|_file)?")
+
 # What keeps the status page open where the file closes all sites.
 _OPEN = {
     "allow": "allow all;\n",
@@ -284,7 +289,12 @@ def _settings_of(
     """
     kept = ""
     for directive in [] if model is None else model.block or []:
-        if directive.block is not None or directive.name in _OF_ONE_SITE | OF_EACH or directive in exceptions:
+        if _LUA.fullmatch(directive.name):
+            if _LUA_OF_ANSWERS.fullmatch(directive.name) is None:
+                continue
+        elif directive.block is not None:
+            continue
+        if directive.name in _OF_ONE_SITE | OF_EACH or directive in exceptions:
             continue
         if directive.name in _OF_ONE_CERTIFICATE or (directive.name.startswith("ssl_") and not secure):
             continue

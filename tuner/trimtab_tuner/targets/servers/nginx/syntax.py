@@ -34,6 +34,8 @@ _SIGNS = {"t": "\t", "r": "\r", "n": "\n"}
 _BREAK = re.compile("\n")
 _LUA_BLOCK = "_by_lua_block"
 MOST_NESTED = 100  # blocks in each other; people write five
+OTHER_SERVICES = ("stream", "mail", "rtmp")
+"""Blocks beside `http` of services that speak other protocols."""
 # Blocks whose lines are data, whatever their first word is.
 _DATA = {"charset_map", "geo", "map", "split_clients", "types"}
 

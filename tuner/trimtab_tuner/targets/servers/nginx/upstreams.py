@@ -37,11 +37,19 @@ def _upstreams(text: str, tree: list[Directive]) -> Iterator[tuple[Hashable, Ups
                 found._replace(
                     used="down" not in beside,
                     resolved_later="resolve" in beside,
-                    over_http=of.arguments[0] not in otherwise
-                    if is_server and of is not None and of.arguments
-                    else directive.name == "proxy_pass",
+                    over_http=_speaks_http(above)
+                    and (
+                        of.arguments[0] not in otherwise
+                        if is_server and of is not None and of.arguments
+                        else directive.name == "proxy_pass"
+                    ),
                 ),
             )
+
+
+def _speaks_http(above: Sequence[Directive]) -> bool:
+    """Whether what stands in these blocks is of a site, and not of another service beside it."""
+    return not above or above[0].name not in syntax.OTHER_SERVICES
 
 
 def _asked_otherwise(tree: list[Directive]) -> set[str]:
