@@ -148,7 +148,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
-	@MYPYPATH=server-core/bench:agent/tests $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
+	@MYPYPATH=server-core/bench:agent/tests:db/tests $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
 	@MYPYPATH=package $(BIN)/mypy $(wildcard package/*.py) server-core/check_layers.py
 	@MYPYPATH=.ci $(BIN)/mypy .ci/failures.py .ci/live.py
@@ -254,9 +254,15 @@ bench-live-tuning: setup ## live tuning: episodes, simulated and with real serve
 	@$(BIN)/python agent/bench/live_changes.py
 	@$(BIN)/python agent/bench/observing_cost.py
 
-bench-fleet: setup ## which trial on which host, simulated; what deciding costs over many hosts; two hours; writes docs/lab/fleet.md
-	@{ $(BIN)/python tuner/bench/fleet_hosts.py; echo; $(BIN)/python agent/bench/fleet_scale.py; } | tee .build/fleet.md
-	@$(LAB_PAGE)/fleet.md < .build/fleet.md > docs/lab/fleet.md
+# MINUTES is for how long the last two measure, each; ONLY as with `bench`.
+FLEET_BENCHMARKS := tuner/bench/fleet_hosts.py agent/bench/fleet_scale.py agent/bench/fleet_busy.py agent/bench/fleet_two_hosts.py
+FLEET_MEASURED = $(if $(ONLY),$(filter $(addprefix %/,$(addsuffix .py,$(ONLY))),$(FLEET_BENCHMARKS)),$(FLEET_BENCHMARKS))
+
+bench-fleet: packages setup ## the fleet, simulated and with hosts in namespaces: what deciding costs, a busy host, two hosts beside one; four hours; writes docs/lab/fleet.md
+	@[ -n "$(FLEET_MEASURED)" ] || { echo "make: ONLY=$(ONLY): expected one or more of $(basename $(notdir $(FLEET_BENCHMARKS)))" >&2; exit 1; }
+	@{ for script in $(FLEET_MEASURED); do $(BIN)/python $$script $(MINUTES) || exit 1; echo; done; } | tee .build/fleet.md
+	@$(LAB_PAGE)/fleet.md $(if $(ONLY),docs/lab/fleet.md) < .build/fleet.md > .build/fleet-page.md
+	@cp .build/fleet-page.md docs/lab/fleet.md
 
 bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md
