@@ -250,3 +250,11 @@ def test_certificates_that_nginx_would_ask_for_are_refused():
     """Its module for that begins as the server does."""
     text = "events {}\nhttp {\nacme_issuer a { uri https://ca.example; }\nserver { listen 80; } }\n"
     assert "would ask for certificates too" in told(text, "refused")[3]
+
+
+def test_options_of_listen_go_where_an_address_has_some_already():
+    """nginx refuses them at a second mention."""
+    text = "http { server { listen 80; } server { listen *:80 deferred; listen 81; } server { listen 81; } }\n"
+    tuned = {**own_values(NGINX, text, 1), "backlog": 99}
+    changed = NGINX.changed(text, tuned, ["backlog"], CONTEXT)
+    assert changed == text.replace("*:80 ", "*:80 backlog=99 ").replace("listen 81;", "listen 81 backlog=99;", 1)

@@ -1,5 +1,6 @@
 """A user's own nginx.conf."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from trimtab_trials.configuration import Configuration
@@ -12,6 +13,11 @@ from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE, KTLS
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 LISTEN_OPTIONS = {"backlog", "reuseport"}
+# Those of the socket itself (ngx_http_core_listen() sets `lsopt.set`).
+_OPTION = re.compile(
+    r"(accept_filter|backlog|fastopen|ipv6only|rcvbuf|setfib|sndbuf|so_keepalive)=.*|bind|deferred|multipath|"
+    r"reuseport"
+)
 _INDENT = "    "
 # What the argument begins with that is the value, of directives that may have others.
 _VALUE_BEGINS = {
@@ -172,28 +178,36 @@ def _insertion(text: str, tree: list[Directive], block: str, lines: list[str]) -
 
 
 def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Collection[str]) -> list[Edit]:
-    """Options of `listen`, which nginx takes once for each address: at its first mention."""
+    """Options of `listen`, which nginx takes at one mention of each address: at that which has some, or else
+    at the first.
+    """
     edits: list[Edit] = []
-    seen: set[str] = set()
+    places: dict[str, Directive] = {}
     for listen in listens(tree):
-        address = listen.arguments[0]
-        first = socket_of(address) not in seen
-        seen.add(socket_of(address))
+        there = places.setdefault(socket_of(listen.arguments[0]), listen)
+        if _has_options(listen) and not _has_options(there):
+            places[socket_of(listen.arguments[0])] = listen
+    for listen in listens(tree):
         for (start, end), argument in zip(listen.spans[1:], listen.arguments, strict=True):
             option = argument.partition("=")[0]
             if option in ("backlog", "reuseport") and option in knobs:
                 edits.append((start - 1, end, ""))
         options = rendering.listen_options(configuration).split()
         wanted = [option for option in options if option.partition("=")[0] in knobs]
-        if first and wanted:
+        if wanted and listen is places[socket_of(listen.arguments[0])]:
             # Behind the address, since the last word may be followed by anything.
             place = listen.spans[1][1]
             edits.append((place, place, "".join(f" {option}" for option in wanted)))
-    if not seen:
+    if not places:
         raise RenderError(
             "listen: the file has no such directive to carry backlog and reuseport; expected one in a server"
         )
     return edits
+
+
+def _has_options(listen: Directive) -> bool:
+    """Whether it has some of those that nginx takes only once for an address."""
+    return any(_OPTION.fullmatch(argument) for argument in listen.arguments[1:])
 
 
 def listens(tree: list[Directive]) -> list[Directive]:
