@@ -32,6 +32,7 @@ def answering(plain, secure=""):
         "RewriteRule ^(.*)$ https://one.example$1 [R=301,L]",
         f"{CERTBOT}RewriteRule ^ {TO_TLS}",
         f"RewriteCond %{{HTTPS}} off\nRewriteRule .* {TO_TLS}",
+        f"RewriteCond %{{HTTPS}} off\nRewriteCond %{{REQUEST_URI}} !^/\\.well-known/\nRewriteRule ^ {TO_TLS}",
         f"RewriteCond %{{HTTPS}} !=on\nRewriteRule ^/?(.*) {TO_TLS}",
         'RewriteRule "^/(.*)$" "https://one.example/$1" [redirect]',
         "Redirect permanent / https://one.example/",

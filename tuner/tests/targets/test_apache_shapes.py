@@ -207,3 +207,15 @@ def test_workload_goes_on_as_the_upstream_whose_place_is_taken(name, site, timeo
     assert f" {parameter}\n" in added
     with pytest.raises(RenderError, match=r"upstream b: no requests go on to it; expected one of app, 10\."):
         APACHE.private(BALANCED, own, (), instance_in("/run/x", upstream="a:9", stand_ins={"b": "a:9"}))
+
+
+@pytest.mark.parametrize("where", ["{}", "<VirtualHost *:80>\nDocumentRoot /a\n{}</VirtualHost>\n"])
+def test_time_below_a_second_is_measured_as_it_stands(where):
+    """The knob counts whole ones."""
+    text = HEAD + where.format("KeepAliveTimeout 500ms\n")
+    own = own_values(APACHE, text, 1)
+    assert own["KeepAliveTimeout"] == 1
+    private = APACHE.private(text, {**own, **own_proxying(APACHE, text)}, ["KeepAliveTimeout"], CONTEXT)
+    assert "KeepAliveTimeout 500ms" in private
+    tuned = {**own, "KeepAliveTimeout": 2}
+    assert APACHE.changed(text, tuned, ["KeepAliveTimeout"], CONTEXT) == text.replace("500ms", "2")

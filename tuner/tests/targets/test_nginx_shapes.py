@@ -258,3 +258,24 @@ def test_options_of_listen_go_where_an_address_has_some_already():
     tuned = {**own_values(NGINX, text, 1), "backlog": 99}
     changed = NGINX.changed(text, tuned, ["backlog"], CONTEXT)
     assert changed == text.replace("*:80 ", "*:80 backlog=99 ").replace("listen 81;", "listen 81 backlog=99;", 1)
+
+
+def test_workload_s_site_has_the_socket_and_the_types_of_the_user_s():
+    """Wherever the file says of that address, and not of what belongs to production's network."""
+    text = """events {}
+http {
+    server { listen 80 default_server deferred fastopen=9 ipv6only=off; return 444; }
+    server { listen 80 proxy_protocol; listen 81 sndbuf=1m; types { text/x-y y; } root /a; }
+}
+"""
+    _, private = measured(text)
+    (own,) = [line for line in private.splitlines() if "listen 127.0.0.1:18999" in line]
+    assert own.split()[2:] == ["backlog=511", "deferred", "fastopen=9;"]
+    assert private.count("types { text/x-y y; }") == 2
+
+
+def test_a_priority_that_needs_privileges_is_left_out():
+    """nginx would log that it may not, and go on."""
+    named, private = measured("worker_priority -5;\nevents {}\nhttp { server { listen 80; } }\n")
+    assert "worker_priority" not in private
+    assert any(each.startswith("worker_priority -5; is left out") for each in named)

@@ -56,3 +56,13 @@ def test_a_cache_of_sessions_that_another_site_has_too_gets_another_name():
     tuned = {**own_of_all(NGINX, text, 1), "ssl_session_cache": 50}
     changed = NGINX.changed(text, tuned, ["ssl_session_cache"], CONTEXT)
     assert changed == text.replace("shared:TLS:10m", "shared:trimtab:50m", 1)
+
+
+def test_time_below_a_second_is_measured_as_it_stands():
+    """The knob counts whole ones."""
+    text = "http { keepalive_timeout 500ms; server { listen 80; } }\n"
+    own = own_of_all(NGINX, text, 1)
+    assert own["keepalive_timeout"] == 1
+    assert NGINX.changed(text, own, ["keepalive_timeout"], CONTEXT) == text
+    longer = {**own, "keepalive_timeout": 2}
+    assert NGINX.changed(text, longer, ["keepalive_timeout"], CONTEXT) == text.replace("500ms", "2s")

@@ -91,7 +91,11 @@ def tuned(
     settings = rendering.settings(configuration, context)
     deeper = levels.in_sites(list(syntax.walk(text)))
     of_sites = [(name, line) for name in knobs for line in deeper.get(name.lower(), ()) if name in settings]
-    edits = [(line.words[0].start, line.words[0].end, settings[name]) for name, line in of_sites]
+    edits = [
+        (line.words[0].start, line.words[0].end, settings[name])
+        for name, line in of_sites
+        if not _is_same_time(name, line.words[0].text, settings[name])
+    ]
     text = apply(
         text,
         [*proxying.edits(text, configuration, knobs), *_in_sites(text, configuration, knobs), *edits],
@@ -111,8 +115,19 @@ def tuned(
     }
     # Names are written in any case, and one has an old name too; the file keeps its own.
     spelt = {rendering.directive(a.name): a.name for a in found}
-    changes = {spelt.get(name.lower(), name): value for name, value in lines.items()}
+    there = {rendering.directive(name): value.strip('"') for name, value in last_values(found).items()}
+    changes = {
+        spelt.get(name.lower(), name): value
+        for name, value in lines.items()
+        if not _is_same_time(name, there.get(name.lower(), ""), value)
+    }
     return with_values(text, found, changes, joint=" ")
+
+
+def _is_same_time(name: str, there: str, value: str) -> bool:
+    """Whether the file has that time already, in its own words: 500ms is a second of the knob."""
+    of_time = name == "KeepAliveTimeout" and there != "" and "$" not in there
+    return of_time and values.seconds(name, there) == int(value)
 
 
 def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:

@@ -14,6 +14,7 @@ from trimtab_tuner.targets.servers.apache.syntax import Line
 _EVERY_PATH = re.compile(r"\^?/?\??(\(?\.[*+]\)?\$?)?")
 _REDIRECT_FLAG = re.compile(r"[\[,]\s*(R|redirect)\b", re.IGNORECASE)
 _CALLED_SO = re.compile(r"%\{SERVER_NAME\} =\S+( \[OR\])?", re.IGNORECASE)
+_NO_CHALLENGE = re.compile(r"%\{REQUEST_URI\} !\S*well-known\S*( \[\w+\])?", re.IGNORECASE)
 _NO_TLS = re.compile(r"%\{HTTPS\} (=?off|!=?on)( \[NC\])?", re.IGNORECASE)
 _REDIRECTING = {"redirect", "redirectmatch", "redirectpermanent", "redirecttemp"}
 # What a virtual host answers with.
@@ -41,7 +42,8 @@ def _all_sent_elsewhere(lines: Sequence[Line]) -> set[int]:
     """The virtual hosts in which a Redirect or a rule answers every path with a redirection, as one that
     leads to TLS does.
 
-    Conditions of a rule hold for all that the host is asked: that it speaks no TLS, or that it is called so.
+    Conditions of a rule hold for all that the host is asked: that it speaks no TLS, that it is called so, or
+    that nobody asks who makes certificates.
     """
     found = {line.site for line in lines if line.of_site and _redirects_all(line)}
     speaking = secure(lines)
@@ -53,7 +55,9 @@ def _all_sent_elsewhere(lines: Sequence[Line]) -> set[int]:
             words = [word.text for word in line.words]
             every = len(words) == 3 and _EVERY_PATH.fullmatch(words[0]) and _REDIRECT_FLAG.search(words[2])
             always = all(
-                _CALLED_SO.fullmatch(each) or (_NO_TLS.fullmatch(each) and line.site not in speaking)
+                _CALLED_SO.fullmatch(each)
+                or _NO_CHALLENGE.fullmatch(each)
+                or (_NO_TLS.fullmatch(each) and line.site not in speaking)
                 for each in conditions
             )
             if every and always and line.of_site:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
+from trimtab_tuner.targets import values
 from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
 from trimtab_tuner.targets.servers.nginx import kernel_tls, levels, logs, proxying, rendering, syntax
@@ -18,7 +19,9 @@ _OPTION = re.compile(
     r"(accept_filter|backlog|fastopen|ipv6only|rcvbuf|setfib|sndbuf|so_keepalive)=.*|bind|deferred|multipath|"
     r"reuseport"
 )
+_FURTHER = re.compile(r"(accept_filter|fastopen|rcvbuf|sndbuf|so_keepalive)=.*|deferred|multipath")
 _INDENT = "    "
+_TIMES = {"keepalive_timeout", "proxy_connect_timeout", "proxy_read_timeout"}
 # What the argument begins with that is the value, of directives that may have others.
 _VALUE_BEGINS = {
     "keepalive_timeout": "",
@@ -127,14 +130,19 @@ def _rewritten(tree: list[Directive], directive: Directive, line: str, alike: Co
     if value is None or place is None or (begins is None and len(said) != 1):
         return whole
     there = directive.arguments[place]
-    if there.startswith(f"{value}="):  # the name of a pool of threads
-        return (directive.start, directive.start, "")
+    if there.startswith(f"{value}=") or _is_same_time(directive.name, there, value):
+        return (directive.start, directive.start, "")  # the name of a pool of threads, or 500ms for 1s
     if directive.name == "ssl_session_cache":
         name = there.split(":")[1]
         if name in _caches_of_others(tree, alike):
             return whole
         value = f"shared:{name}:{value.rpartition(':')[2]}"
     return (*directive.spans[1 + place], value)
+
+
+def _is_same_time(name: str, there: str, value: str) -> bool:
+    """Whether the file has that time already, in its own words."""
+    return name in _TIMES and values.seconds(name, there) == values.seconds(name, value)
 
 
 def _caches_of_others(tree: list[Directive], alike: Collection[Directive]) -> set[str]:
@@ -203,6 +211,18 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
             "listen: the file has no such directive to carry backlog and reuseport; expected one in a server"
         )
     return edits
+
+
+def further_options(tree: list[Directive], server: Directive, *, secure: bool) -> str:
+    """What else a server's first address says of its socket, wherever in the file, with a space before each:
+    all that is no knob, nor of production's network.
+    """
+    own = [each for each in listens(tree) if each in (server.block or [])]
+    own.sort(key=lambda each: ("ssl" in each.arguments) is not secure)
+    address = socket_of(own[0].arguments[0]) if own else None
+    same = (each for each in listens(tree) if socket_of(each.arguments[0]) == address)
+    said = (option for each in same for option in each.arguments[1:] if _FURTHER.fullmatch(option))
+    return "".join(f" {option}" for option in said)
 
 
 def _has_options(listen: Directive) -> bool:

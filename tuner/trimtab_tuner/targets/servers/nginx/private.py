@@ -45,6 +45,7 @@ _OF_ONE_SITE = {
 }  # fmt: skip
 
 
+_TYPES = "types"  # the block that says how a site's files are called, and so what of them is compressed
 # Of Lua in a site: the phases that work on its answers, or set variables for them. All others decide whether
 # and with what it answers, or which certificate it shows.
 _LUA = re.compile(r"\w+_by_lua(_block|_file)?")
@@ -122,6 +123,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         status_settings="".join(
             dict.fromkeys(_OPEN[each.name] for each in http.block or [] if each.name in _OPEN)
         ),
+        socket_options="" if model is None else editing.further_options(tree, model, secure=secure),
     )
     changes.append(Change(http.end - 1, http.end - 1, "\n" + site, ""))
     return with_changes(tuned, changes, configuration, knobs, _with_settings_of(model))
@@ -208,7 +210,7 @@ def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
     """Why the instance does without it; empty if it does not."""
     if directive.name in OF_EACH:
         return ITS_OWN
-    if directive.name == "user" and not above:
+    if directive.name in ("user", "worker_priority") and not above:
         return NO_USER
     if directive.name == "error_log" and not above:
         return OWN_LOG
@@ -292,7 +294,7 @@ def _settings_of(
         if _LUA.fullmatch(directive.name):
             if _LUA_OF_ANSWERS.fullmatch(directive.name) is None:
                 continue
-        elif directive.block is not None:
+        elif directive.block is not None and directive.name != _TYPES:
             continue
         if directive.name in _OF_ONE_SITE | OF_EACH or directive in exceptions:
             continue

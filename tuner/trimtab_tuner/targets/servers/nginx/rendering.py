@@ -172,13 +172,14 @@ def servers(
     versions: str = " ".join(tls.PROTOCOLS),
     handed_on: Sequence[HandedOn] = (),
     status_settings: str = "",
+    socket_options: str = "",
 ) -> str:
     """The server for the workload, with further `settings`, and the one for the status page if there is to
     be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. Without being
     told, requests are handed on to the upstream of the context, if it has one. The status page has
-    `status_settings` of its own.
+    `status_settings` of its own, the workload's address `socket_options` that are no knobs.
     """
-    options = listen_options(configuration)
+    options = listen_options(configuration) + socket_options
     root = f"root {quoted(context.root)};\nindex index.html;\n"
     if context.tls_directory is not None:
         options += " ssl" + " http2" * speaks_http2(configuration)
