@@ -144,6 +144,13 @@ def test_number_that_is_not_whole_is_measured_and_stays_as_it_is():
     assert APACHE.parse(f"{HEAD}AsyncRequestWorkerFactor 2.0\n")["AsyncRequestWorkerFactor"] == 2
 
 
+def test_a_balancer_of_production_is_not_told_that_the_instance_is_alive():
+    """It would send requests to it."""
+    named, private = measured(f"{HEAD}HeartbeatAddress 239.0.0.1:27999\n")
+    assert "Heartbeat" not in private
+    assert "HeartbeatAddress 239.0.0.1:27999 is left out: it would have others asked" in named
+
+
 def test_files_of_modules_are_the_instances_own():
     """Two servers would write the same."""
     _, private = measured(f"{HEAD}JkShmFile /var/jk.shm\nSecAuditLogStorageDir /var/audit\nSecTmpDir /tmp\n")

@@ -86,3 +86,11 @@ def test_environment_and_limits_on_clients_are_told():
     told = {each.line: each.text for each in LIGHTTPD.told(text) if each.kind == "runs"}
     assert told[3] == "env.HOME: its value is that of whoever starts Trimtab"
     assert told[4].startswith("evasive.max-conns-per-ip = 2: it limits the workload too")
+
+
+@pytest.mark.parametrize("asking", ['vhostdb.backend = "mysql"', 'mysql-vhost.db = "sites"'])
+def test_a_database_that_each_request_would_ask_is_refused(asking):
+    """It is production's."""
+    (refused,) = [each for each in LIGHTTPD.told(f"{HEAD}{asking}\n") if each.kind == "refused"]
+    assert refused.line == 3
+    assert "would ask this database for each request too" in refused.text

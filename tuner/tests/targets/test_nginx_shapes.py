@@ -279,3 +279,17 @@ def test_a_priority_that_needs_privileges_is_left_out():
     named, private = measured("worker_priority -5;\nevents {}\nhttp { server { listen 80; } }\n")
     assert "worker_priority" not in private
     assert any(each.startswith("worker_priority -5; is left out") for each in named)
+
+
+def test_upstreams_of_production_are_not_asked_whether_they_are_well():
+    """Neither as the commercial nginx does, nor as others."""
+    text = """events {}
+http {
+    upstream a { server 10.0.0.1; check interval=3000 type=http; check_http_send "HEAD /"; keepalive 4; }
+    server { listen 80; location / { proxy_pass http://a; health_check; } }
+}
+"""
+    named, private = measured(text)
+    assert "check" not in private
+    assert private.count("keepalive 4;") == 1
+    assert sum("it would have others asked" in each for each in named) == 3

@@ -44,7 +44,7 @@ _OF_EACH = {
     "chrootdir", "coredumpdirectory", "defaultruntimedir", "lockfile", "mutex", "pidfile", "scoreboardfile"
 }  # fmt: skip
 """What every Apache on a machine has for itself."""
-_ASKING = {"passengerprestart", "sslstaplingcache", "sslusestapling"}
+_ASKING = {"heartbeataddress", "heartbeatlisten", "passengerprestart", "sslstaplingcache", "sslusestapling"}
 _OF_THREADS = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
 _ALL_AT_ONCE = {
     EVENT: _OF_THREADS,

@@ -9,6 +9,7 @@ from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
 from trimtab_tuner.targets.told import LineAt, Told, line_of, lines_of
 
 _KNOBS = {knob.name for knob in KNOBS}
+_ASKING = {"mysql-vhost.db", "vhostdb.backend"}
 _SHELL = "include_shell"
 _INCLUDED = re.compile(r"include\s")
 _OF_ENVIRONMENT = re.compile(r"\benv\.(\w+)")
@@ -54,6 +55,13 @@ def told(text: str) -> Iterator[Told]:
                 number,
                 f"{line}: it limits the workload too, whose clients have few addresses; a trial in which it "
                 "answers with errors is stopped",
+            )
+        elif statement.name in _ASKING:
+            yield Told(
+                "refused",
+                number,
+                f"{line}: the measured server would ask this database for each request too; expected the "
+                "file without it",
             )
         elif statement.name.startswith("magnet."):
             yield Told("runs", number, f"{line}: the measured server runs this Lua too")

@@ -51,6 +51,8 @@ _TYPES = "types"  # the block that says how a site's files are called, and so wh
 _LUA = re.compile(r"\w+_by_lua(_block|_file)?")
 _LUA_OF_ANSWERS = re.compile(r"(header_filter|body_filter|log|set)_by_lua(_block|_file)?")
 
+_CHECKS = re.compile(r"check(_\w+)?")  # whether an upstream is well, asked by itself (Tengine)
+
 # What keeps the status page open where the file closes all sites.
 _OPEN = {
     "allow": "allow all;\n",
@@ -216,7 +218,9 @@ def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
         return OWN_LOG
     if directive.name in _FROM:
         return NO_ADDRESS
-    if directive.name == "passenger_pre_start":
+    if directive.name in ("health_check", "passenger_pre_start"):
+        return OTHERS_ASKED
+    if _CHECKS.fullmatch(directive.name) and [each.name for each in above[-1:]] == ["upstream"]:
         return OTHERS_ASKED
     return ""
 
