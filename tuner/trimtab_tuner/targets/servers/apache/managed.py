@@ -16,12 +16,12 @@ from trimtab_tuner.targets.servers.apache.rendering import quoted
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
 _CERTIFICATE = "sslcertificatefile"
-_SECTION = "mdomain"
+_DOMAINS = ("manageddomain", "mdomain")  # what names and sections of managed domains begin with
 
 
 def is_said_in(line: Line) -> bool:
-    """Whether a line is one of mod_md's: all its directives and sections begin so."""
-    return line.name.startswith("md") if line.is_directive else line.name.startswith(_SECTION)
+    """Whether a line is one of mod_md's."""
+    return line.name.startswith(_DOMAINS) or (line.is_directive and line.name.startswith("md"))
 
 
 def left_out(line: Line) -> Change:
@@ -34,7 +34,7 @@ def changes(lines: Sequence[Line], configuration: Configuration, context: Render
     """A certificate for each site that has none because mod_md would fetch it, under the conditions that it
     speaks TLS under.
     """
-    if not any(line.name.startswith(_SECTION) for line in lines):
+    if not any(line.name.startswith(_DOMAINS) for line in lines):
         return
     given = {line.site for line in lines if line.name == _CERTIFICATE and line.words}
     if 0 in given:  # it holds for all
