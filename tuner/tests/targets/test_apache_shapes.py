@@ -81,7 +81,8 @@ def test_content_of_answers_is_not_written_anew_for_the_workload():
 
 def test_certificates_are_asked_of_nobody():
     """Neither by a directive nor by a section."""
-    named, private = measured(f"{HEAD}MDomain a\n<MDomainSet b>\n  MDRenewMode always\n</MDomainSet>\nManagedDomain c\n")
+    sets = "<MDomainSet b>\n  MDRenewMode always\n</MDomainSet>\n"
+    named, private = measured(f"{HEAD}MDomain a\n{sets}ManagedDomain c\n")
     assert [line for line in private.splitlines() if "MD" in line or "Managed" in line] == [
         '    MDStoreDir "/run/x/md"'
     ]
