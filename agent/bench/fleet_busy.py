@@ -1,4 +1,4 @@
-"""A host whose CPUs are wholly taken: is it ever taken for dead? Trimtab's settings of Dask beside Dask's own.
+"""A host whose CPUs are wholly taken: is it ever taken for dead? Our settings of Dask beside Dask's own.
 
     python agent/bench/fleet_busy.py [MINUTES]
 
@@ -117,7 +117,8 @@ def of_ours(rack: Rack, repository: Repository, station: Agent, seconds: float) 
             time.sleep(EVERY_S)
         if study is not None:
             study.end()
-    bookings = [each for run in repository.runs(limit=MOST_RUNS) for each in repository.bookings(run.run.id).all()]
+    runs = [each.run.id for each in repository.runs(limit=MOST_RUNS)]
+    bookings = [each for run_id in runs for each in repository.bookings(run_id).all()]
     joined_anew = station.log.count("is in the fleet") - 1
     return Seen(
         done=sum(each.state is BookingState.COMMITTED for each in bookings),
