@@ -81,8 +81,10 @@ def beside_dask(seconds: float) -> Iterator["subprocess.Popen[str]"]:
         yield process
     finally:
         children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-        for each in (process, *children):
-            each.kill()
+        process.kill()
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
         process.wait()
 
 

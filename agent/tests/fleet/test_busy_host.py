@@ -1,4 +1,4 @@
-"""A host at full load is not taken for dead: half a minute of what `make bench-fleet` measures for an hour."""
+"""A host at full load is not taken for dead: half a minute of what `make bench-fleet` measures in an hour."""
 
 import fleet_busy
 import pytest

@@ -26,6 +26,7 @@ from trimtab_tuner.exports import Check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.servers.apache.rendering import MODULES
 
 CPUS = (0,)
 SERVERS = ("nginx", "apache", "lighttpd", "h2o")
@@ -230,3 +231,24 @@ def test_file_of_another_user_is_guarded(tmp_path):
     """And so is one in a folder that nobody may look into."""
     (tmp_path / "a.key").touch(mode=0)
     assert made_keys.is_guarded(tmp_path / "a.key")
+
+
+def test_site_whose_certificate_apache_would_fetch_is_checked_with_a_made_one(tmp_path):
+    """Apache takes the private copy, in which nobody is asked; without the made file it would refuse that."""
+    target = TARGETS["apache"]
+    program = find_installed(target.program)
+    if program is None:
+        pytest.skip(f"{target.program} is not installed")
+    modules = "".join(
+        f"LoadModule {name}_module {MODULES}/mod_{name}.so\n"
+        for name in ("mpm_event", "authz_core", "mime", "dir", "ssl", "socache_shmcb", "md")
+    )
+    site = "<VirtualHost *:443>\n  ServerName a.example\n  SSLEngine on\n</VirtualHost>\n"
+    file = tmp_path / target.file_name
+    file.write_text(f'{modules}ServerRoot "{tmp_path}"\nListen 443\nMDomain a.example\n{site}')
+    base = read_base(target, file)
+    require_measurable(target, base, own_values(target, base.expanded, 1), CPUS, program)
+    private = target.private(base.expanded, own_values(target, base.expanded, 1), (), CONTEXT)
+    own_copies.with_readable(target, private.replace("/x/", f"{tmp_path}/"), tmp_path, tmp_path / "kept")
+    assert kind_of(tmp_path / "made.pem") == KeyKind()
+    assert (tmp_path / "made.pem").stat().st_mode & 0o077 == 0
