@@ -229,12 +229,12 @@ def test_workload_s_site_runs_the_lua_that_works_on_answers_and_no_other():
 def test_njs_finds_its_modules_beside_the_user_s_file():
     """Before those in folders that the file names, and wherever it names some."""
     own = ' js_path "/etc/nginx"; '
-    assert NGINX.rooted("http { js_import a.js; }", "/etc/nginx") == f"http {{{own} js_import a.js; }}"
+    assert NGINX.rooted("http { js_import a.js; }", "/etc/nginx") == f"http {{ js_import a.js; {own}}}"
     assert NGINX.rooted("http { js_path /n; js_import a.js; }", "/etc/nginx") == (
         f"http {{ {own}js_path /n; js_import a.js; }}"
     )
     of_site = NGINX.rooted("http { server { js_path /n; js_import a.js; } }", "/etc/nginx")
-    assert of_site == f"http {{{own} server {{ {own}js_path /n; js_import a.js; }} }}"
+    assert of_site == f"http {{ server {{ {own}js_path /n; js_import a.js; }} {own}}}"
     assert NGINX.rooted("http { js_path /n; }", "/etc/nginx") == "http { js_path /n; }"
 
 

@@ -62,7 +62,8 @@ def _of_njs(tree: list[Directive], directory: str) -> Iterator[Edit]:
             continue
         for block, _ in syntax.walk([service]):
             paths = syntax.find(block.block or [], "js_path")
-            place = paths[0].start if paths else block.body_start if block is service else None
+            # Behind what the file says: nginx is to complain of that first if it lacks njs.
+            place = paths[0].start if paths else block.end - 1 if block is service else None
             if place is not None:
                 yield place, place, f" js_path {rendering.quoted(directory)}; "
 
