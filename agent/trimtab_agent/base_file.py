@@ -353,6 +353,8 @@ def _matching(target: Target, include: Include, at: str, directory: Path) -> lis
         raise SpecError("base", f"{at}: include {pattern}: expected {expected}")
     whole = directory / pattern
     found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
+    if not found:
+        _require_sight(include, at, whole)
     folder = None if include.takes_directories else next((one for one in found if one.is_dir()), None)
     if folder is not None:
         raise SpecError(
@@ -369,6 +371,22 @@ def _matching(target: Target, include: Include, at: str, directory: Path) -> lis
     if not files and not (include.optional or include.may_not_apply):
         raise SpecError("base", f"{at}: include {pattern}: expected a file at {whole}, there is none")
     return files
+
+
+def _require_sight(include: Include, at: str, whole: Path) -> None:
+    """Raises SpecError where nobody can tell whether there are files of that name: not all of it would be
+    read, without a word.
+    """
+    above = next(each for each in whole.parents if not glob.has_magic(str(each)))
+    try:
+        if glob.has_magic(str(whole)):
+            os.scandir(above).close()
+        else:
+            whole.stat()
+    except PermissionError as error:
+        raise SpecError("base", f"{at}: include {include.pattern}: {error.strerror}") from error
+    except OSError:
+        return  # there are none
 
 
 def read_text(path: Path) -> str:

@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
-from trimtab_agent.live.surroundings import catches, like
+from trimtab_agent.live.surroundings import as_its_user, catches, like, user_of
 from waiting import until
 
 NOBODY = 65534
+OTHER_GROUP = 4711
+ONLY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def running():
         process.wait()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+@ONLY_ROOT
 def test_program_is_run_as_the_user_of_the_server_with_its_environment(running):
     """Who runs the server has chosen both, and does not become root by them."""
     server = running("cat", user=NOBODY, group=NOBODY, extra_groups=[], env={"PROD_DIR": "/srv"})
@@ -61,3 +64,60 @@ def test_signal_ends_who_has_no_handler_yet():
         assert not catches(server.pid, signal.SIGUSR1)
         server.stdin.close()
     assert not catches(server.pid, signal.SIGHUP), "it has ended"
+
+
+@pytest.fixture
+def kept_from_others(tmp_path):
+    """A file of root's that its group may read."""
+    file = tmp_path / "kept"
+    file.write_text("from others")
+    file.chmod(0o640)
+    for each in (tmp_path, *tmp_path.parents[:-2]):  # up to the directory of all temporary files
+        each.chmod(0o755)
+    return file
+
+
+@ONLY_ROOT
+def test_file_that_the_user_of_a_server_may_not_read_is_not_read_for_that_user(running, kept_from_others):
+    """By this thread; others go on as root, and so does this one afterwards."""
+    server = running("cat", user=NOBODY, group=NOBODY, extra_groups=[])
+    until(lambda: user_of(server.pid)[0] == NOBODY)
+    groups, read = os.getgroups(), []
+    with as_its_user(server.pid):
+        with pytest.raises(PermissionError):
+            kept_from_others.read_text()
+        other = threading.Thread(target=lambda: read.append(kept_from_others.read_text()))
+        other.start()
+        other.join()
+    assert read == ["from others"]
+    assert kept_from_others.read_text() == "from others"
+    assert os.getgroups() == groups
+
+
+@ONLY_ROOT
+def test_file_that_a_further_group_of_a_server_may_read_is_read(running, kept_from_others):
+    """As the kernel decides it."""
+    os.chown(kept_from_others, 0, OTHER_GROUP)
+    server = running("cat", user=NOBODY, group=NOBODY, extra_groups=[OTHER_GROUP])
+    until(lambda: user_of(server.pid) == (NOBODY, NOBODY, [OTHER_GROUP]))
+    with as_its_user(server.pid):
+        assert kept_from_others.read_text() == "from others"
+
+
+@ONLY_ROOT
+def test_rights_of_a_setuid_program_are_not_those_of_whoever_has_started_it(running, kept_from_others):
+    """Its arguments are that one's."""
+    server = running("cat", preexec_fn=lambda: os.setresuid(NOBODY, 0, 0))
+    with as_its_user(server.pid), pytest.raises(PermissionError):
+        kept_from_others.read_text()
+
+
+@ONLY_ROOT
+def test_what_a_server_with_the_capability_may_read_is_read(running, kept_from_others):
+    """As servers of trials have it, whose files lie in a directory that nobody else may enter."""
+    user = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    capability = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
+    server = running("setpriv", *user, *capability, "cat")
+    until(lambda: user_of(server.pid)[0] == NOBODY)
+    with as_its_user(server.pid):
+        assert kept_from_others.read_text() == "from others"

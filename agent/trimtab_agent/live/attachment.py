@@ -10,8 +10,9 @@ from pathlib import Path
 
 import psutil
 
-from trimtab_agent.base_file import BaseFile, read_base
+from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.live.its_file import read_its_file
 from trimtab_agent.live.listening import Listener, inode_of
 from trimtab_agent.live.observation import Observer
 from trimtab_agent.live.production import production_observer
@@ -54,7 +55,7 @@ class Attachment:
 
     def read_anew(self) -> None:
         """Takes in its file and where it listens, as they are now; raises HostError."""
-        self.base = read_base(self.server.target, Path(self.base.path))
+        self.base = read_its_file(self.server)
         self.written()
         if self._sockets == _sockets_of(self.server):
             return
@@ -67,26 +68,31 @@ class Attachment:
         """What somebody else has changed: a sentence; empty where nothing."""
         if _stamp(self.base) != self._read_at:
             return f"{self.base.path} has been changed"
-        if time.monotonic() > self._look_at_s and self._includes_something_else():
-            return f"what {self.base.path} includes has been changed"
+        if time.monotonic() > self._look_at_s and (changed := self._what_it_leads_to()):
+            return changed
         if self._sockets != _sockets_of(self.server) and self.lives():
             return f"process {self.server.pid} listens on other sockets than before"
         return ""
 
-    def _includes_something_else(self) -> bool:
-        """Whether the files that it includes are others, or say something else.
+    def _what_it_leads_to(self) -> str:
+        """The sentence about a link in its place that leads elsewhere now, and about files that it includes
+        which are others, or say something else; empty for neither.
 
         What cannot be read nobody can take up either: then it is looked at again.
         """
         begun_s = time.monotonic()
         try:
-            now = read_base(self.server.target, Path(self.base.path))
-        except SpecError:
+            now = read_its_file(self.server)
+        except (SpecError, HostError):
             now = self.base
         ended_s = time.monotonic()
         self._look_at_s = ended_s + max(LOOK_EVERY_S, (ended_s - begun_s) / LOOK_SHARE)
+        if now.path != self.base.path:
+            return f"{self.server.file} is {now.path} now"
         _, *included = now.sources.files  # its own text may be a candidate's just now
-        return included != list(self.base.sources.files[1:])
+        if included != list(self.base.sources.files[1:]):
+            return f"what {self.base.path} includes has been changed"
+        return ""
 
     def lives(self) -> bool:
         """Whether the process that it was attached to has not ended."""
@@ -94,7 +100,7 @@ class Attachment:
 
     def is_back(self) -> bool:
         """Whether it runs again, as another process with the same file, and is as far as to tell of its
-        requests if it told of them before; then it is attached to that. Raises HostError for its file.
+        requests if it told of them before; then it is attached to that. Raises SpecError for its file.
         """
         own = self.server
         found = [
@@ -104,8 +110,8 @@ class Attachment:
         ]
         if len(found) != 1:
             return False
-        base = read_base(own.target, Path(self.base.path))
         try:
+            base = read_its_file(found[0])
             observer, not_observed = production_observer(found[0], self._slow_s)
         except HostError:
             return False  # it is about to start

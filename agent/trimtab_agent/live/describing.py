@@ -4,15 +4,20 @@ from typing import Any
 
 from trimtab_tuner.targets.base import RenderError
 
-from trimtab_agent.base_file import read_base
-from trimtab_agent.errors import SpecError
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.host.cpu_layout import process_layout
+from trimtab_agent.live.its_file import read_its_file
 from trimtab_agent.live.running import RunningServer
 
 
-def server_document(server: RunningServer) -> dict[str, Any]:
-    """A server as JSON; `trouble` says why the values that its file sets are not known."""
+def server_document(server: RunningServer, *, for_all: bool = False) -> dict[str, Any]:
+    """A server as JSON; `trouble` says why the values that its file sets are not known.
+
+    What is `for_all` may be seen by who may not read the file: of that it has no word but values of knobs.
+    """
     values, trouble = values_of(server)
+    if for_all and trouble and server.file is not None:
+        trouble = f"Its file could not be read: `trimtab live servers {server.pid}` says why."
     return {
         "target": server.target.name,
         "pid": server.pid,
@@ -34,7 +39,7 @@ def values_of(server: RunningServer) -> tuple[dict[str, Any], str]:
     if server.file is None:
         return {}, "Which file it was started with is not known."
     try:
-        base = read_base(server.target, server.file)
+        base = read_its_file(server)
         return dict(server.target.parse(base.expanded, len(process_layout().server))), ""
-    except (SpecError, RenderError) as error:
+    except (SpecError, HostError, RenderError) as error:
         return {}, f"It cannot be read: {error}"

@@ -15,7 +15,9 @@ from trimtab_tuner.live.observed import Replies
 from trimtab_tuner.targets.assignments import last_values
 from trimtab_tuner.targets.servers.core.syntax import assignments
 
+from trimtab_agent.errors import HostError
 from trimtab_agent.live.core_stats import CoreStats
+from trimtab_agent.live.its_file import text_of_its_file
 from trimtab_agent.live.listening import inode_of
 from trimtab_agent.live.observation import ObservationLost, Observer, Source
 from trimtab_agent.live.production_log import ProductionLog
@@ -74,8 +76,8 @@ def production_observer(server: RunningServer, slow_s: float) -> tuple[Observer,
 def stats_socket_of(server: RunningServer) -> Path | None:
     """Where the core answers; None where its file does not say so, or cannot be read."""
     try:
-        text = server.file.read_text() if server.file else ""
-    except OSError:
+        text = text_of_its_file(server)
+    except HostError:
         return None
     named = last_values(assignments(text)).get("stats_socket")
     return Path(f"/proc/{server.pid}/cwd", named) if named else None

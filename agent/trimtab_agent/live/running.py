@@ -20,6 +20,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
 
 from trimtab_agent.live.listening import Listener, listeners_of, take
+from trimtab_agent.live.surroundings import as_its_user
 from trimtab_agent.station.processes import guard
 
 # Names under which a program runs elsewhere than on Debian.
@@ -30,7 +31,9 @@ PROC = Path("/proc")
 GUARD = guard.__file__  # a word of its command line
 # Of the kernel's rules for looking into a process (ptrace(2)) and what containers leave out.
 WHO_MAY = "root may do that and its own user, in a container with the capability SYS_PTRACE"
-UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
+OTHER_RIGHTS = "It runs with rights that whoever has started it does not have (setuid)."
+# Of the system's units alone: those of a user's own manager have the names that the user gives them.
+UNIT = re.compile(r"^(?!.*/user@\d+\.service/).*/([^/\n]+\.service)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,9 +114,12 @@ def _described(
     """None for a process that has ended meanwhile."""
     try:
         try:
-            program = _program(family)
+            program = _program(main, family)
         except PermissionError:
-            return _hidden(target, main, family)
+            return _hidden(target, main, family, f"Its process may not be looked into: {WHO_MAY}.")
+        users = main.uids()
+        if users.real not in (0, users.effective):
+            return _hidden(target, main, family, OTHER_RIGHTS)
         listeners = listeners_of(main.pid)
         unit = UNIT.findall((PROC / str(main.pid) / "cgroup").read_text())
         return RunningServer(
@@ -123,7 +129,7 @@ def _described(
             processes=len(family),
             user=main.username(),
             listeners=listeners,
-            file=_file(target, main.cmdline(), Path(main.cwd())) if _is_ours(main.pid, "mnt") else None,
+            file=_file_as_its_user(target, main),
             unit=unit[0] if unit else "",
             obstacles=tuple(_obstacles(main.pid, listeners)),
             no_reload=_no_reload(target, main, is_starter=main.pid not in {each.pid for each in family}),
@@ -132,16 +138,24 @@ def _described(
         return None
 
 
-def _program(family: Sequence[psutil.Process]) -> Path:
-    """What they run; raises OSError. Some may have ended meanwhile, as at a reload."""
-    for process in family[:-1]:
+def _program(main: psutil.Process, family: Sequence[psutil.Process]) -> Path:
+    """What they run, the main process before its workers, who may have been taken over; raises OSError.
+
+    Some may have ended meanwhile, as at a reload. A starter is not of the family.
+    """
+    *others, last = sorted(family, key=lambda process: process != main)
+    for process in others:
         with suppress(FileNotFoundError, ProcessLookupError):
             return Path(os.readlink(PROC / str(process.pid) / "exe"))  # noqa: PTH115 - not followed
-    return Path(os.readlink(PROC / str(family[-1].pid) / "exe"))  # noqa: PTH115
+    return Path(os.readlink(PROC / str(last.pid) / "exe"))  # noqa: PTH115
 
 
-def _hidden(target: Target, main: psutil.Process, family: Sequence[psutil.Process]) -> RunningServer:
-    """A server that may not be looked into: another user's, or one with capabilities that Trimtab lacks."""
+def _hidden(
+    target: Target, main: psutil.Process, family: Sequence[psutil.Process], why: str
+) -> RunningServer:
+    """A server that is not looked into: another user's, or one with capabilities that Trimtab lacks, or with
+    rights that whoever has started it has not.
+    """
     return RunningServer(
         target=target,
         pid=main.pid,
@@ -151,8 +165,8 @@ def _hidden(target: Target, main: psutil.Process, family: Sequence[psutil.Proces
         listeners=(),
         file=None,
         unit="",
-        obstacles=(f"Its process may not be looked into: {WHO_MAY}.",),
-        no_reload="Which file it was started with may not be looked at.",
+        obstacles=(why,),
+        no_reload="Which file it was started with is not looked at.",
     )
 
 
@@ -167,6 +181,19 @@ def _no_reload(target: Target, main: psutil.Process, *, is_starter: bool) -> str
     if os.geteuid() not in (0, main.uids().real):
         return "Only root and its own user may reload it."
     return ""
+
+
+def _file_as_its_user(target: Target, main: psutil.Process) -> Path | None:
+    """Its file; None where that is not known, in a container, and where its user may not get at it.
+
+    Raises OSError and psutil.Error for a process that has ended.
+    """
+    if not _is_ours(main.pid, "mnt"):
+        return None
+    command, directory = main.cmdline(), Path(main.cwd())
+    with suppress(PermissionError), as_its_user(main.pid):
+        return _file(target, command, directory)
+    return None
 
 
 def _file(target: Target, command: Iterable[str], directory: Path) -> Path | None:

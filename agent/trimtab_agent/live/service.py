@@ -19,11 +19,11 @@ from trimtab_db.records import LiveDecisionKind, LiveMode, LiveSession, NewLiveS
 from trimtab_tuner.live.episode import Rules
 from trimtab_tuner.live.guards import Rails, parse_guard, parse_quiet_hours
 
-from trimtab_agent.base_file import read_base
 from trimtab_agent.errors import LiveConflict, SpecError
 from trimtab_agent.live.arms import DRAIN_S
 from trimtab_agent.live.attachment import Attachment
 from trimtab_agent.live.file_switching import put_files_back
+from trimtab_agent.live.its_file import read_its_file
 from trimtab_agent.live.restoring import Process, put_back_left_behind
 from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.live.seeds import seeds_for
@@ -131,7 +131,7 @@ class LiveService:
         server = the_only_server(spec.server)
         if server.file is None:
             raise SpecError("server", f"server = {spec.server!r}: its configuration file is not known")
-        base = read_base(server.target, server.file)
+        base = read_its_file(server)
         with self._lock:
             self._running = [each for each in self._running if each.thread.is_alive()]
             self._require_unattached(server)

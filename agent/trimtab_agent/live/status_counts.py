@@ -14,9 +14,9 @@ from trimtab_tuner.live.observed import CLASSES, Replies, Served
 from trimtab_tuner.targets.base import RenderError, Target
 from trimtab_tuner.targets.beside import StatusPage
 
-from trimtab_agent.base_file import read_base
-from trimtab_agent.errors import SpecError
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.live.direct import Line, NoAnswer
+from trimtab_agent.live.its_file import read_its_file
 from trimtab_agent.live.observation import ObservationLost
 from trimtab_agent.live.production_log import ProductionLog
 from trimtab_agent.live.running import RunningServer
@@ -115,8 +115,8 @@ def status_counts(server: RunningServer) -> StatusCounts | None:
     if server.file is None or server.target.beside is None:
         return None
     try:
-        pages = server.target.beside.status_pages(read_base(server.target, server.file).expanded)
-    except (SpecError, RenderError):
+        pages = server.target.beside.status_pages(read_its_file(server).expanded)
+    except (SpecError, HostError, RenderError):
         return None
     for page in pages:
         for listener in server.listeners:

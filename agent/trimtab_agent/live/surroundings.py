@@ -1,10 +1,20 @@
-"""What a server of ours beside production takes over from it: its user, its environment."""
+"""What is taken over from a server that runs: its environment, its user, and no more rights than that has."""
 
+import ctypes
+import errno
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 PROC = Path("/proc")
+# The columns of a process's ids (proc_pid_status(5)): real, effective, saved, file system.
+REAL, EFFECTIVE = 0, 1
+# setgroups(2) as the kernel has it, for one thread; glibc's is for all threads of a process.
+SETGROUPS = {"x86_64": 116, "aarch64": 159, "riscv64": 159}
+SAME = 0xFFFFFFFF  # an id that there is not: nothing changes, and what was is told
+READS_ALL = 1 << 1 | 1 << 2  # capabilities(7): DAC_OVERRIDE, DAC_READ_SEARCH
 # What tells a process of sockets or of whoever has started it: of production that is no longer true.
 _OF_ONE_START = frozenset(
     {
@@ -21,14 +31,70 @@ _OF_ONE_START = frozenset(
         "WATCHDOG_USEC",
     }
 )
+_libc = ctypes.CDLL(None, use_errno=True)
+for _set in (_libc.setfsuid, _libc.setfsgid):
+    _set.argtypes, _set.restype = [ctypes.c_uint32], ctypes.c_uint32
 
 
 def user_of(pid: int) -> tuple[int, int, list[int]]:
     """User, group and further groups that a process has (proc_pid_status(5)); raises OSError."""
-    lines = dict(line.split(":\t", 1) for line in (PROC / str(pid) / "status").read_text().splitlines())
-    effective = 1  # the columns: real, effective, saved, file system
-    user, group = (int(lines[name].split()[effective]) for name in ("Uid", "Gid"))
-    return user, group, [int(each) for each in lines["Groups"].split()]
+    return _ids(pid, EFFECTIVE)
+
+
+@contextmanager
+def as_its_user(pid: int) -> Iterator[None]:
+    """What this thread opens meanwhile it may open only if the user of that process may; raises OSError.
+
+    Whoever runs a server has named its file, and in there what that includes. Trimtab as root is not to read
+    for them what they may not read. The user is the one who has started it: a program with the bit setuid has
+    another's rights, and still the arguments of that one. Of Trimtab that is not root nothing changes.
+    """
+    if os.geteuid() != 0:
+        yield
+        return
+    wanted = _ids(pid, REAL)
+    own = (_libc.setfsuid(SAME), _libc.setfsgid(SAME), os.getgroups())
+    if wanted[0] == own[0] or _reads_all(pid):
+        yield
+        return
+    try:
+        _become(*wanted)
+        yield
+    finally:
+        _become(*own)
+
+
+def _become(user: int, group: int, groups: Sequence[int]) -> None:
+    """The rights of this thread in the file system (credentials(7)); raises OSError."""
+    machine = os.uname().machine
+    number = SETGROUPS.get(machine)
+    if number is None:
+        raise PermissionError(errno.EPERM, f"not known how on {machine}")
+    if _libc.syscall(number, len(groups), (ctypes.c_uint32 * len(groups))(*groups)):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    _libc.setfsgid(group)
+    _libc.setfsuid(user)
+    if (_libc.setfsuid(SAME), _libc.setfsgid(SAME)) != (user, group):  # they tell of no failure
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def _ids(pid: int, column: int) -> tuple[int, int, list[int]]:
+    status = _status(pid)
+    user, group = (int(status[name].split()[column]) for name in ("Uid", "Gid"))
+    return user, group, [int(each) for each in status["Groups"].split()]
+
+
+def _reads_all(pid: int) -> bool:
+    """Whether it has a capability to read every file: here, and not in a user namespace of its own, where
+    anybody has them all; raises OSError.
+    """
+    own, its = ((PROC / which / "ns" / "user").stat().st_ino for which in ("self", str(pid)))
+    return own == its and bool(int(_status(pid)["CapEff"], 16) & READS_ALL)
+
+
+def _status(pid: int) -> dict[str, str]:
+    lines = (PROC / str(pid) / "status").read_text().splitlines()
+    return dict(line.split(":\t", 1) for line in lines)
 
 
 def environment_of(pid: int) -> dict[str, str]:

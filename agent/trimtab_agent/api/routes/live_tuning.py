@@ -33,8 +33,11 @@ SHOWN_AT_FIRST = timedelta(hours=1)
 @router.get("/servers")
 def list_live_servers(context: ContextDep, request: Request) -> list[LiveServer]:
     """The web servers that run here, what their files set, and what stands in the way; touches nothing."""
+    for_all = not is_local(request.scope)
     return [
-        LiveServer(**server_document(server), attachable=_is_attachable(server, context, request))
+        LiveServer(
+            **server_document(server, for_all=for_all), attachable=_is_attachable(server, context, request)
+        )
         for server in production_servers()
     ]
 
