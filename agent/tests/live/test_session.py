@@ -189,6 +189,27 @@ def test_harm_that_is_seen_after_a_promotion_puts_the_file_back(attached, monkey
     assert live.asked.failures == []
 
 
+@pytest.mark.usefixtures("improving")
+def test_production_that_ends_while_a_promotion_is_watched_has_its_own_file_again(attached, monkeypatch):
+    """That is harm: the candidate is not tried again with whatever was started in its place."""
+    monkeypatch.setattr("trimtab_tuner.live.watch.WATCH_S", 1e6)
+    live = attached("nginx", "auto")
+    before = live.server.file.read_bytes()
+    live.until_state(LiveState.WATCHING)
+    promoted = live.decision(KINDS.PROMOTED).configuration
+    ended = live.server.process.pid
+    live.server.restart()
+    live.server.until_listening()
+    live.until_decided(KINDS.UNDONE)
+    assert live.decision(KINDS.UNDONE).sentence.startswith(f"put back: process {ended} ")
+    assert live.server.file.read_bytes() == before
+    live.until_decided(KINDS.CONTEXT)
+    live.until_told("nothing is tried now: 1 rollback in a row")
+    _, *later = (each.configuration for each in live.decisions if each.kind is KINDS.PROPOSAL)
+    assert later
+    assert promoted not in later
+
+
 def test_promotion_is_watched_beside_what_production_did_with_all_of_the_traffic(attached, monkeypatch):
     """At the end of an episode the servers beside it have that, so it answers nobody for a while."""
     before = []

@@ -391,7 +391,10 @@ class Session:
             promotion.take_back()
             raise
         if harm:
-            promotion.undo()
+            if self._at.lives():
+                promotion.undo()
+            else:
+                promotion.take_back()  # and whatever was started in its place takes it up
             self._at.written()
             if promotion.by_reload:
                 self._memory.reloaded()
