@@ -92,6 +92,27 @@ def test_replicas_serve_when_they_are_on_and_nobody_is_lost_when_they_go(name, c
         assert is_as_before(server, tmp_path / "notes")
 
 
+def test_replicas_have_the_file_as_an_administrator_has_made_it(adapting, tmp_path):
+    """They go, and come back with that; no request is lost by it."""
+    server, made = adapting("nginx")
+    made.on = True
+
+    def texts():
+        return [file.read_text() for file in Path("/run").glob("trimtab-live-*/replica 1/nginx.conf")]
+
+    with asking(server.port, server.page) as asked:
+        until(lambda: any("worker_connections 500" in text for text in texts()))
+        until(lambda: sockets_on(server.port) == 2)
+        server.file.write_text(server.file.read_text().replace("connections 500", "connections 600"))
+        until(lambda: ["worker_connections 600" in text for text in texts()] == [True])
+        until(lambda: sockets_on(server.port) == 2)
+        answered = asked.answered
+        until(lambda: asked.answered > answered + 200)
+        made.end()
+        assert (asked.failures, made.raised) == ([], [])
+    assert is_as_before(server, tmp_path / "notes")
+
+
 def test_replica_that_dies_ends_it_with_production_alone_again(adapting, tmp_path):
     """No request is lost by it."""
     server, made = adapting("nginx")

@@ -3,23 +3,24 @@
 The policy decides (replicas_policy.py of the tuner). A replica is production's own file run once more beside
 it (arms.py), and all have the same share of the connections. When replicas are switched off, or this ends
 however it does, production has all new connections at once, and the replicas answer what they have begun.
+When an administrator changes production's file, or where it listens, replicas go and come back as it is then.
 """
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import psutil
 from trimtab_tuner.live.observed import Observed
 from trimtab_tuner.live.replicas_policy import ReplicasPolicy, Second
 
-from trimtab_agent.base_file import BaseFile, read_base
 from trimtab_agent.errors import HostError
 from trimtab_agent.live.arms import ArmFiles, Arms
+from trimtab_agent.live.attachment import Attachment
 from trimtab_agent.live.episodes import observer_of
+from trimtab_agent.live.its_file import read_its_file
 from trimtab_agent.live.observation import Observer
-from trimtab_agent.live.production import production_observer
 from trimtab_agent.live.restoring import LOOK_EVERY_S
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.stopping import StopSignal
@@ -29,11 +30,10 @@ SLOW_S = 1.0  # nothing here asks which replies were slow
 
 
 class _Replicas:
-    """So many replicas of one server, which are on or off."""
+    """So many replicas of one server, as it is when they are switched on."""
 
-    def __init__(self, server: RunningServer, base: BaseFile, count: int, notes: Path) -> None:
-        self._server, self._notes = server, notes
-        self._texts = {f"replica {number}": base.expanded for number in range(1, count + 1)}
+    def __init__(self, attachment: Attachment, count: int, notes: Path) -> None:
+        self._at, self._count, self._notes = attachment, count, notes
         self._arms: Arms | None = None
         self._ending: list[Arms] = []
         self._observed = ExitStack()
@@ -46,11 +46,13 @@ class _Replicas:
         if self._arms is not None:
             self._off(self._arms)
             return
-        arms = Arms(self._server, self._texts, self._notes)
+        text = self._at.base.expanded
+        texts = {f"replica {number}": text for number in range(1, self._count + 1)}
+        arms = Arms(self._at.server, texts, self._notes)
         try:
             for pid, files in zip(arms.pids, arms.files, strict=True):
                 self._observers.append(self._observed.enter_context(self._observer(pid, files)))
-            arms.weigh(1 / (1 + len(self._texts)))
+            arms.weigh(1 / (1 + self._count))
         except BaseException:
             self._off(arms)
             raise
@@ -76,7 +78,7 @@ class _Replicas:
         deadline = time.monotonic() + TELLS_S
         while True:
             try:
-                return observer_of(self._server, pid, files, SLOW_S)
+                return observer_of(self._at.server, pid, files, SLOW_S)
             except HostError:
                 if time.monotonic() > deadline:
                     raise
@@ -106,20 +108,23 @@ def adapt_replicas(
 
     `count` replicas are on or off together. `notes` is the directory of notes of live tuning. `tell` gets
     every second, and the policy after it. Raises HostError where replicas cannot be had, where the server
-    does not tell of its requests, and where it or a replica ends by itself.
+    does not tell of its requests, and where it or a replica ends by itself; SpecError where its file is not
+    understood.
     """
-    if server.obstacles or server.file is None:
-        raise HostError(" ".join(server.obstacles) or f"the file of process {server.pid} is not known")
+    if server.obstacles:
+        raise HostError(" ".join(server.obstacles))
     policy = ReplicasPolicy(seed=seed)
-    production, unknown = production_observer(server, SLOW_S)
-    replicas = _Replicas(server, read_base(server.target, server.file), count, notes)
-    with production:
-        if not production.tells_requests:
-            raise HostError(unknown)
+    with closing(Attachment(server, read_its_file(server), SLOW_S)) as production:
+        if not production.observer.tells_requests:
+            raise HostError(production.not_observed)
+        replicas = _Replicas(production, count, notes)
         try:
             busy_s = _busy_s()
             while not stop.wait(period_s):
-                seen = [production.read(), *replicas.read()]
+                if production.changed():
+                    replicas.switch(on=False)
+                    production.read_anew()
+                seen = [production.observer.read(), *replicas.read()]
                 before_s, busy_s = busy_s, _busy_s()
                 second = Second(
                     requests=sum(each.arm.requests for each in seen),
