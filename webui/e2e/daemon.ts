@@ -14,6 +14,7 @@ import { join, resolve } from 'node:path';
 /** The first of the ports that these tests use. */
 export const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 export const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
+const UP = [PROGRAM, 'up'];
 const READY_MS = 300_000;
 const READY_EVERY_MS = 100;
 
@@ -22,6 +23,8 @@ interface Options {
   environment?: Record<string, string>;
   /** Its measurements are simulated. */
   demo?: boolean;
+  /** Another command that begins a daemon, with the same options. */
+  command?: readonly string[];
 }
 
 export class OwnDaemon {
@@ -44,9 +47,9 @@ export class OwnDaemon {
   async start(like?: string): Promise<void> {
     mkdirSync(this.var, { recursive: true });
     if (like !== undefined) cpSync(like, this.var, { recursive: true });
-    const { environment = {}, demo = false } = this.options;
+    const { environment = {}, demo = false, command: [program = '', ...first] = UP } = this.options;
     const options = ['--port', String(this.port), '--var', this.var, ...(demo ? ['--demo'] : [])];
-    this.process = spawn(PROGRAM, ['up', ...options], {
+    this.process = spawn(program, [...first, ...options], {
       env: { ...process.env, ...environment },
       stdio: 'ignore',
     });
