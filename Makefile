@@ -246,11 +246,14 @@ bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick agai
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
 	@$(LAB_PAGE)/whole-runs.md < .build/whole-runs.md > docs/lab/whole-runs.md
 
-bench-live-tuning: setup ## live tuning: episodes, simulated and with real servers, changes of the traffic, what clients see, what observing costs; six hours
+bench-live-tuning: setup ## live tuning: episodes, simulated and with real servers, changes of the traffic, replicas, what clients see, what observing costs; eighteen hours
 	@$(BIN)/python tuner/bench/live_episodes.py
 	@$(BIN)/python agent/bench/live_same.py
 	@$(BIN)/python agent/bench/live_harm.py
 	@$(BIN)/python agent/bench/live_shift.py
+	@$(BIN)/python agent/bench/live_recovery.py
+	@$(BIN)/python agent/bench/live_goodput.py
+	@$(BIN)/python agent/bench/live_replicas.py
 	@$(BIN)/python agent/bench/live_changes.py
 	@$(BIN)/python agent/bench/observing_cost.py
 

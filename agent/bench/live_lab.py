@@ -2,8 +2,8 @@
 it.
 
 All servers run on CPU 0, the public on CPU 1: sessions of `specweb99`, each on a connection, whose replies
-are compared byte by byte. The public runs all the time, and its progress and result are read at the end.
-Everything is measured in counts and ratios.
+are compared byte by byte; or one file, again and again. The public runs all the time, and its progress and
+result are read at the end. Everything is measured in counts and ratios.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,18 @@ from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server.ports import HeldPorts
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.workloads.choice import make_workload
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.live.observed import Observed
+from trimtab_tuner.live.proposals import OF_PRODUCTION_ALONE, live_space
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext, space_of
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 
-SERVER_CPU, PUBLIC_CPU = 0, 1
 PERIOD_S = 0.5
+FILE_BYTES = 8 << 10
+LOGGED_S = 3  # so long until the log of a server that has just begun tells of requests
 KEPT = Path(__file__).resolve().parents[2] / ".build" / "live-tuning.json"
 FILES = {
     "nginx": """worker_processes 1;
@@ -53,6 +59,7 @@ http {{
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         location = /counts {{ stub_status; access_log off; }}
+        {site}
         root {root};
     }}
 }}
@@ -68,6 +75,35 @@ backlog = 4096
 }
 
 
+@dataclass(frozen=True)
+class Asking:
+    """What the public asks for, how often, and how often on a connection."""
+
+    rate_rps: float
+    path: str = "file"
+    requests: int = 10
+
+
+def shifts_of(usual: Asking) -> dict[str, Asking]:
+    """The other kinds of traffic that it becomes."""
+    return {
+        "files eight times as large": replace(usual, path="large"),
+        "a connection for each request": replace(usual, requests=1),
+        "twice the rate": replace(usual, rate_rps=2 * usual.rate_rps),
+    }
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """Where servers run, and where the public and this process do."""
+
+    server: tuple[int, ...]
+    public: int
+
+
+ON_TWO = Cpus(server=(0,), public=1)
+
+
 @dataclass
 class Public:
     """Who asks the server for something; `result` is what the generator said at its end."""
@@ -78,46 +114,81 @@ class Public:
     def end(self) -> dict[str, Any]:
         """Waits for its end."""
         self.process.wait()
-        result: dict[str, Any] = json.loads(self.output.read_text().splitlines()[-1])
-        return result
+        return self._said()[-1]
+
+    def replied(self) -> list[tuple[float, int]]:
+        """After so many seconds, second by second, so many requests had been answered."""
+        said = (each for each in self._said() if each["type"] == "progress")
+        return [(each["elapsed_s"], each["requests_replied"]) for each in said]
+
+    def _said(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.output.read_text().splitlines()]
 
 
 @dataclass
 class Lab:
-    """A server that carries traffic, and where its files are."""
+    """A server that carries traffic, and where its files are; `plain` is its file without the values that it
+    was given.
+    """
 
     folder: Path
     root: Path
     sessions: Path
     server: RunningServer
+    plain: str
+    cpus: Cpus
     _publics: list[Public] = field(default_factory=list)
+
+    @property
+    def file(self) -> Path:
+        """That it was started with."""
+        if self.server.file is None:
+            raise RuntimeError("it was started with a file")
+        return self.server.file
 
     @property
     def base(self) -> BaseFile:
         """Its file as it is now."""
-        if self.server.file is None:
-            raise RuntimeError("it was started with a file")
-        return read_base(self.server.target, self.server.file)
+        return read_base(self.server.target, self.file)
 
     def public(self, rate_rps: float, duration_s: float, *options: str, path: str = "") -> Public:
         """Begins to ask for what its sessions do, or for one file of any content at that `path`.
 
         `options` are further ones of trimtab-load.
         """
+        words: tuple[str, ...] = ("--rate", str(rate_rps), "--timeout", "30", "--arrivals", "poisson")
+        words += options
+        if not path:
+            words += ("--verify", "all")
+            if "--sessions" not in words and "--connection" not in words:
+                words += ("--sessions", str(self.sessions))
+        return self._begun("open", path, duration_s, words)
+
+    def asked(self, asking: Asking, duration_s: float) -> Public:
+        """Begins to ask so; the arrivals are the same each time."""
+        requests = ("--session-requests", str(asking.requests))
+        return self.public(asking.rate_rps, duration_s, *requests, path=asking.path)
+
+    def asked_at_most(self, connections: int, duration_s: float, sessions: Path) -> Public:
+        """Begins to ask for what those sessions do, as soon as each has its reply."""
+        words = ("--connections", str(connections), "--sessions", str(sessions))
+        return self._begun("closed", "", duration_s, words)
+
+    def _begun(self, loop: str, path: str, duration_s: float, words: Sequence[str]) -> Public:
         output = self.folder / f"public-{len(self._publics)}"
         url = f"http://{self.server.listeners[0].address}/{path}"
         command = (
-            *(str(AgentSettings().load_path), "open", "--url", url),
-            *("--rate", str(rate_rps), "--duration", str(duration_s), "--timeout", "30"),
-            *("--cpus", str(PUBLIC_CPU), "--arrivals", "poisson", *options),
+            *(str(AgentSettings().load_path), loop, "--url", url, "--duration", str(duration_s)),
+            *("--cpus", str(self.cpus.public), *words),
         )
-        if not path:
-            command += ("--verify", "all")
-            if "--sessions" not in command and "--connection" not in command:
-                command += ("--sessions", str(self.sessions))
         with output.open("w") as written:
             self._publics.append(Public(subprocess.Popen(command, stdout=written, text=True), output))
         return self._publics[-1]
+
+    def add_files(self) -> None:
+        """What is asked for by path: a file, and one that is eight times as large."""
+        for name, size in (("file", FILE_BYTES), ("large", 8 * FILE_BYTES)):
+            (self.root / name).write_bytes(bytes(size))
 
     @contextmanager
     def observed(self) -> Iterator[Observer]:
@@ -136,14 +207,21 @@ class Lab:
 
 @contextmanager
 def lab(
-    directories: int = 2, time_scale: float = 0.05, *, kind: str = "nginx", further: str = ""
+    directories: int = 2,
+    time_scale: float = 0.05,
+    *,
+    kind: str = "nginx",
+    further: str = "",
+    site: str = "",
+    values: Configuration | None = None,
+    cpus: Cpus = ON_TWO,
 ) -> Iterator[Lab]:
     """Until the end of the block; needs root, and two CPUs. `kind` is nginx or core; `further` lines of its
-    file are for the server as a whole.
+    file are for the server as a whole, those of `site` for nginx's site, and it has those `values` of knobs.
     """
     if os.geteuid():
         sys.exit("only root may share the ports of any server")
-    os.sched_setaffinity(0, {PUBLIC_CPU})
+    os.sched_setaffinity(0, {cpus.public})
     workload = make_workload(parameters(WORKLOADS["specweb99"].sized(directories), time_scale))
     folder = Path(tempfile.mkdtemp(prefix="trimtab-bench-", dir="/dev/shm"))
     folder.chmod(0o755)
@@ -151,21 +229,36 @@ def lab(
         opened.callback(shutil.rmtree, folder, ignore_errors=True)
         files = FileSet(folder / "sets", workload)
         files.prepare(lambda _done, _total: None, StopSignal())
-        server = opened.enter_context(_running(kind, folder, files.root, further))
-        made = Lab(folder, files.root, files.sessions, server)
+        ports = HeldPorts()
+        opened.callback(ports.let_go)
+        plain = FILES[kind].format(
+            folder=folder, root=files.root, port=ports.take(), further=further, site=site
+        )
+        server = opened.enter_context(_running(kind, folder, with_values(kind, plain, values or {}), cpus))
+        made = Lab(folder, files.root, files.sessions, server, plain, cpus)
         opened.callback(made.close)
         yield made
 
 
+def with_values(kind: str, text: str, values: Configuration) -> str:
+    """The file with those values, as far as live tuning may change them."""
+    target = TARGETS[kind]
+    own = own_values(target, text, 1)
+    space = live_space(space_of(target, own, 1), own, OF_PRODUCTION_ALONE, {})
+    knobs = [knob.name for knob in space.free if values.get(knob.name, own[knob.name]) != own[knob.name]]
+    context = RenderContext(root="/", listen=(), server_cpus=(0,))
+    return target.changed(text, {**own, **values}, knobs, context) if knobs else text
+
+
 @contextmanager
-def _running(kind: str, folder: Path, root: Path, further: str) -> Iterator[RunningServer]:
+def _running(kind: str, folder: Path, text: str, cpus: Cpus) -> Iterator[RunningServer]:
     file = folder / f"{kind}.conf"
-    ports = HeldPorts()
-    file.write_text(FILES[kind].format(folder=folder, root=root, port=ports.take(), further=further))
+    file.write_text(text)
     command: tuple[str, ...] = (str(AgentSettings().httpd_path), "-c", str(file))
     if kind == "nginx":
         command = (str(find_installed("nginx")), "-c", str(file), "-e", "stderr", "-g", "daemon off;")
-    process = subprocess.Popen(("taskset", "-c", str(SERVER_CPU), *command), process_group=0)
+    where = ",".join(map(str, cpus.server))
+    process = subprocess.Popen(("taskset", "-c", where, *command), process_group=0)
     try:
         deadline = time.monotonic() + 10
         while not (
@@ -176,7 +269,6 @@ def _running(kind: str, folder: Path, root: Path, further: str) -> Iterator[Runn
             time.sleep(0.05)
         yield found[0]
     finally:
-        ports.let_go()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -199,7 +291,16 @@ class Ticking:
         return self._observer.read()
 
 
-def failed(result: dict[str, Any]) -> int:
+def arguments(minutes: float) -> tuple[float, float]:
+    """Until when it may be measured (monotonic), and how many minutes a session lasts: the arguments of the
+    command, seconds and minutes. Without them it is for ever, and `minutes`.
+    """
+    words = sys.argv[1:]
+    seconds = float(words[0]) if words else float("inf")
+    return time.monotonic() + seconds, float(words[1]) if len(words) > 1 else minutes
+
+
+def failed(result: Mapping[str, Any]) -> int:
     """Requests of a public that were not answered with what the file holds, or not in time."""
     requests = result["requests"]
     return int(requests["failed"] + requests["timed_out_before_read"] + requests["timed_out_after_read"])

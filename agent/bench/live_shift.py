@@ -13,35 +13,18 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import dataclass
 
-from live_lab import PERIOD_S, Kept, Lab, Public, Ticking, bounded, lab
+from live_lab import FILE_BYTES, LOGGED_S, PERIOD_S, Asking, Kept, Lab, Ticking, bounded, lab, shifts_of
 from trimtab_tuner.live.contexts import LEARNING, ChangeWatch, traffic_of
 
 ROUNDS = int(os.environ.get("TRIMTAB_ROUNDS", "10"))
-RATE_RPS = 1500
-FILE_BYTES = 8 << 10
 STEADY_PERIODS = 120
 # So long is waited for a change to be seen; 30 seconds are wanted.
 MOST_PERIODS = 120
 WANTED_S = 30.0
 ROUND_S = (LEARNING + STEADY_PERIODS + MOST_PERIODS) * PERIOD_S + 10
-
-
-@dataclass(frozen=True)
-class Asking:
-    """What the public asks for, how often, and how often on a connection."""
-
-    path: str = "file"
-    rate_rps: int = RATE_RPS
-    requests: int = 10
-
-
-SHIFTS = {
-    "files eight times as large": Asking(path="large"),
-    "a connection for each request": Asking(requests=1),
-    "twice the rate": Asking(rate_rps=2 * RATE_RPS),
-}
+USUAL = Asking(rate_rps=1500)
+SHIFTS = shifts_of(USUAL)
 
 
 def main() -> None:
@@ -57,18 +40,16 @@ def main() -> None:
 
 def one(made: Lab, shift: Asking) -> dict[str, object]:
     """One round: seconds until the shift was seen (none if it was not), alarms before it."""
-    for name, size in (("file", FILE_BYTES), ("large", 8 * FILE_BYTES)):
-        (made.root / name).write_bytes(bytes(size))
-    asking, alarms, seen_s = begin(made, Asking()), 0, None
+    made.add_files()
+    asking, alarms, seen_s = made.asked(USUAL, ROUND_S), 0, None
+    time.sleep(LOGGED_S)
     with made.observed() as observer:
         tick, watch = Ticking(observer), ChangeWatch()
-        for _ in range(4):
-            tick()
         for _ in range(LEARNING + STEADY_PERIODS):
             alarms += watch.tell(traffic_of([tick()]))
         asking.process.terminate()
         asking.process.wait()
-        begin(made, shift)
+        made.asked(shift, ROUND_S)
         for period in range(1, MOST_PERIODS + 1):
             if watch.tell(traffic_of([tick()])):
                 seen_s = period * PERIOD_S
@@ -76,15 +57,10 @@ def one(made: Lab, shift: Asking) -> dict[str, object]:
     return {"seen_s": seen_s, "alarms": alarms, "steady_s": STEADY_PERIODS * PERIOD_S}
 
 
-def begin(made: Lab, asked: Asking) -> Public:
-    """A public that asks so from now on."""
-    options = ("--session-requests", str(asked.requests))
-    return made.public(asked.rate_rps, ROUND_S, *options, path=asked.path)
-
-
 def show() -> None:
     """The table of what there is."""
-    print(f"nginx under {RATE_RPS:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection; then\n")
+    what = f"{USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection"
+    print(f"nginx under {what}; then\n")
     print("| then there is | rounds | seen within 30 s | seconds, median | most | false alarms an hour |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name in SHIFTS:
