@@ -149,7 +149,8 @@ def test_agent_puts_everything_back_when_the_keeper_is_killed(name, production, 
     arms = begin(server, name)
     arms.weigh(0.4)
     arms._keeper.kill()
-    until(lambda: arms.ended())
+    with pytest.raises(HostError, match="the keeper of the episode has ended"):
+        until(lambda: arms.ended())
     asked(server, 40)
     assert arms.close() == []
     assert is_as_before(server, tmp_path)

@@ -13,9 +13,10 @@ import psutil
 import pytest
 from asking import asking
 from live_sessions import ENDLESS, Attached, shortened
-from trimtab_agent.errors import LiveConflict, SpecError
+from trimtab_agent.errors import HostError, LiveConflict, SpecError
 from trimtab_agent.live import attachment, proposing, steering, switchbacks
 from trimtab_agent.live import session as sessions
+from trimtab_agent.live.arms import CandidateRefused
 from trimtab_agent.live.episodes import EpisodeEnd
 from trimtab_agent.live.listening import take
 from trimtab_agent.live.production import stats_socket_of
@@ -250,7 +251,7 @@ def test_candidate_that_cannot_be_promoted_does_not_make_the_session_observe_ane
 
 def refuse(*_):
     """Production does not take it up."""
-    raise sessions.HostError("it does not want to")
+    raise HostError("it does not want to")
 
 
 STATES: dict[LiveState, Callable[[pytest.MonkeyPatch], None]] = {
@@ -445,17 +446,58 @@ def test_tuning_run_keeps_episodes_away_until_it_has_ended(attached, settings, m
     live.until_decided(KINDS.BEGAN)
 
 
-@pytest.fixture
-def limiting(monkeypatch):
-    """What is proposed is another limit for all of the traffic; blocks take less than a second."""
+def limits(*values):
+    """What proposes these limits for all of the traffic, one after the other."""
 
     def proposed(space, *_, **__):
         incumbent = space.default()
-        changed = {**incumbent, "max_connections": 400}
-        change = Change(knob="max_connections", before=incumbent["max_connections"], after=400)
-        yield Proposal(configuration=changed, changes=(change,), because="it is a test")
+        for value in values:
+            changed = {**incumbent, "max_connections": value}
+            change = Change(knob="max_connections", before=incumbent["max_connections"], after=value)
+            yield Proposal(configuration=changed, changes=(change,), because="it is a test")
 
-    monkeypatch.setattr(proposing, "proposals", proposed)
+    return proposed
+
+
+def failing(monkeypatch, error):
+    """Every episode ends with that error; the limits that were to be tried."""
+    tried = []
+
+    def carry_out(**order):
+        tried.append(order["candidate"]["max_connections"])
+        order["tick"]()
+        raise error
+
+    monkeypatch.setattr(proposing, "proposals", limits(400, 300))
+    monkeypatch.setattr(sessions, "carry_out", carry_out)
+    monkeypatch.setattr(sessions, "WAIT_AFTER_TROUBLE_S", 0.1)
+    return tried
+
+
+def test_candidate_that_could_not_be_tried_is_tried_again_after_others(attached, monkeypatch):
+    """A full disk says nothing about it."""
+    tried = failing(monkeypatch, HostError("the disk is full"))
+    live = attached("core", "canary")
+    until(lambda: len(tried) > 2)
+    assert tried[:3] == [400, 300, 400]
+    assert live.decision(KINDS.TROUBLE).sentence == "not tried: the disk is full"
+    assert (live.incumbents(), KINDS.GIVE_UP in live.kinds) == ([], False)
+
+
+def test_candidate_that_the_server_refuses_is_not_tried_again(attached, monkeypatch):
+    """It would be refused again."""
+    failing(monkeypatch, CandidateRefused("core does not accept it"))
+    live = attached("core", "canary")
+    live.until_decided(KINDS.GIVE_UP)
+    until(lambda: live.incumbents())
+    (attempt, *_) = live.incumbents()[0]["attempts"]
+    assert (attempt["after"]["max_connections"], attempt["action"]) == (400, "give-up")
+
+
+@pytest.fixture
+def limiting(monkeypatch):
+    """What is proposed is another limit for all of the traffic; blocks take less than a second."""
+    monkeypatch.setattr(proposing, "proposals", limits(400))
     shortened(monkeypatch, ENDLESS, takes_turns=takes_turns)
     monkeypatch.setattr(ValueTurns, "lengths", Lengths(0.5, 0.8, 0.1))
 

@@ -3,6 +3,8 @@
 import collections
 import os
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,8 @@ from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 
 ASKED = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+OTHER = "import socket, sys; held = socket.create_server(('127.0.0.1', int(sys.argv[1])), reuse_port=True); "
+OTHER += "print(flush=True); sys.stdin.read()"
 OURS = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nours"
 
 
@@ -152,6 +156,23 @@ def test_port_that_has_several_sockets_is_refused_and_left_as_it_is():
         with pytest.raises(HostError, match="has 2 sockets on it"):
             SharedPort(os.getpid(), listener)
         assert one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 1
+
+
+@pytest.mark.kernel
+@pytest.mark.usefixtures("migrating")
+def test_port_that_others_share_already_is_refused():
+    """The filter would send connections to their sockets."""
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as production:
+        port = production.getsockname()[1]
+        other = subprocess.Popen(
+            (sys.executable, "-c", OTHER, str(port)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        with other:
+            other.stdout.readline()
+            listener = listener_on([os.getpid()], port)[1]
+            with pytest.raises(HostError, match=f"others listen there too; expected process {os.getpid()}"):
+                SharedPort(os.getpid(), listener)
+            other.stdin.close()
 
 
 @pytest.mark.kernel

@@ -47,6 +47,10 @@ CHECK_S = 20.0
 CLOSE_S = 10.0
 
 
+class CandidateRefused(HostError):
+    """The server itself does not accept a candidate, or its file has no place for it."""
+
+
 @dataclass(frozen=True)
 class ArmFiles:
     """One arm on disk: its configuration, and where it tells what it does."""
@@ -128,14 +132,14 @@ class Arms:
         return len(at_ports & sockets_of(pids))
 
     def ended(self) -> str:
-        """Why the episode cannot go on: an arm or the keeper has ended by itself; empty while it can."""
+        """The sentence about an arm that has ended by itself; empty while none has.
+
+        Raises HostError where the keeper has ended, which is nobody's fault whom it keeps.
+        """
         if not wait_readable([self._socket.fileno()], 0):
             return ""
-        try:
-            self._answer(ANSWER_S)
-        except HostError as error:
-            return error.sentence
-        return ""
+        sentence: str = self._line(ANSWER_S).get("ended", "")
+        return sentence
 
     def close(self) -> list[str]:
         """Sends all new connections to production, and returns when it alone listens again.
@@ -255,7 +259,9 @@ class Arms:
 
 
 def changed_file(server: RunningServer, text: str, values: Configuration, knobs: Collection[str]) -> str:
-    """Production's file with other values of knobs; raises HostError."""
+    """Production's file with other values of knobs; raises HostError, where they have no place in it
+    CandidateRefused.
+    """
     try:
         cpus = tuple(sorted(os.sched_getaffinity(server.pid)))
     except ProcessLookupError as error:
@@ -264,11 +270,11 @@ def changed_file(server: RunningServer, text: str, values: Configuration, knobs:
     try:
         return server.target.changed(text, values, knobs, context)
     except RenderError as error:
-        raise HostError(f"{server.file}: {error}") from error
+        raise CandidateRefused(f"{server.file}: {error}") from error
 
 
 def check(server: RunningServer, file: Path) -> None:
-    """The server's own check of a file; raises HostError with its sentence."""
+    """The server's own check of a file; raises CandidateRefused with its sentence, HostError without one."""
     if server.target.beside is None:
         raise HostError(f"Trimtab does not know how {server.target.name} is run beside production")
     command = server.target.beside.check_command(str(server.program), str(file))
@@ -280,7 +286,7 @@ def check(server: RunningServer, file: Path) -> None:
         raise HostError(f"{command[0]} did not check {file}: {error}") from error
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
-        raise HostError(f"{server.target.name} does not accept {file}: {said}")
+        raise CandidateRefused(f"{server.target.name} does not accept {file}: {said}")
 
 
 def _directory() -> Path:

@@ -52,6 +52,13 @@ def listeners_of(pid: int) -> tuple[Listener, ...]:
     return tuple(sorted(found.values()))
 
 
+def sockets_at(pid: int, listener: Listener) -> int:
+    """How many sockets listen at that address in the process's network namespace, whoever has them; raises
+    OSError.
+    """
+    return list(_listening(pid).values()).count((listener.host, listener.port))
+
+
 def inode_of(pid: int, listener: Listener) -> int:
     """The number of a process's socket, which the kernel tells of it by; raises OSError."""
     return (PROC / str(pid) / "fd" / str(listener.descriptor)).stat().st_ino

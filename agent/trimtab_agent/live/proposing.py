@@ -14,6 +14,7 @@ from itertools import islice
 import psutil
 from trimtab_db import Repository
 from trimtab_db.records import LiveSession
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.live.budget import RiskBudget
 from trimtab_tuner.live.contexts import Context
 from trimtab_tuner.live.episode import Action
@@ -78,6 +79,7 @@ class Proposer:
         self._known = Incumbents.model_validate(
             repository.live_incumbents(record.host_id, record.target, record.file) or {}
         )
+        self._put_off: list[Configuration] = []
 
     def incumbent(self, context: Context) -> Incumbent:
         """What is in force now, with what was tried with this kind of traffic."""
@@ -88,7 +90,7 @@ class Proposer:
         return known.model_copy(update={"configuration": in_force})
 
     def proposals(self, incumbent: Incumbent) -> list[Proposal]:
-        """The next ones, in their order."""
+        """The next ones, in their order; those that were put off once there is nothing else."""
         target, own = self._at.server.target, incumbent.configuration
         # What an included file sets cannot be changed in the file itself.
         in_includes = set(target.parse(self._at.base.expanded)) - set(target.parse(self._at.base.text))
@@ -105,7 +107,18 @@ class Proposer:
             seed=self._seed,
             most_step=self._rails.most_step,
         )
-        return list(islice(found, PROPOSALS_SHOWN))
+        ahead = list(islice((each for each in found if not self._is_put_off(each)), PROPOSALS_SHOWN))
+        if not ahead and self._put_off:
+            self._put_off.clear()
+            return self.proposals(incumbent)
+        return ahead
+
+    def put_off(self, proposal: Proposal) -> None:
+        """It could not be tried: others are, before it is again."""
+        self._put_off.append(proposal.configuration)
+
+    def _is_put_off(self, proposal: Proposal) -> bool:
+        return proposal.configuration in self._put_off
 
     def _remembered(self, incumbent: Incumbent) -> Iterator[Seed]:
         """What was promoted to this file, with this kind of traffic and with others."""

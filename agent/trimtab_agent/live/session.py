@@ -35,7 +35,7 @@ from trimtab_tuner.live.watch import Watch
 from trimtab_tuner.targets.base import RenderError
 
 from trimtab_agent.errors import HostError, RunConflict, TrimtabError
-from trimtab_agent.live.arms import changed_file
+from trimtab_agent.live.arms import CandidateRefused, changed_file
 from trimtab_agent.live.attachment import Attachment
 from trimtab_agent.live.episodes import Change, EpisodeEnd, Told, carry_out, figures
 from trimtab_agent.live.observation import ObservationLost
@@ -58,6 +58,8 @@ log = logging.getLogger(__name__)
 PERIOD_S = 0.5
 CONTEXT_PERIODS = 120
 WAIT_AFTER_REFUSAL_S = 10.0
+# After something could not be tried, and twice as long after each further one in a row, up to an hour.
+WAIT_AFTER_TROUBLE_S, DOUBLED = 60.0, 6
 RESTART_S = 60.0  # so long production may take to be started anew
 LOOK_EVERY_S = 0.25
 RECORD_EVERY_S = 5.0
@@ -66,6 +68,10 @@ DETACHED, ENDED_BY_TRIMTAB = "a person has detached it", "Trimtab has ended it"
 
 class _Detach(Exception):
     """A person, or the end of the process, ends the session; the text says who."""
+
+
+class _NotTried(Exception):
+    """A candidate could not be tried, for something that is not its own; the text says for what."""
 
 
 class _Anew(Exception):
@@ -112,6 +118,7 @@ class Session:
         self._teller = Teller(repository, record.id)
         self._asked: LiveRequest | None = None
         self._next_tick_s = time.monotonic()
+        self._troubles = 0  # in a row
         self._others: list[Observed] = []  # the arms' part of the traffic in this period
         self._change: Change = {}  # what a switchback has shown so far
         self._watch = ChangeWatch()
@@ -240,6 +247,10 @@ class Session:
             self._teller.become(LiveState.OBSERVING, f"nothing is tried now: {error.sentence}")
             self._wait(WAIT_AFTER_REFUSAL_S)
             return
+        except _NotTried as error:
+            self._put_off(proposal, str(error))
+            return
+        self._troubles = 0
         action, reason = end.decision.action, end.decision.reason
         self._teller.become(LiveState.OBSERVING, reason)
         self._teller.decided(LiveDecisionKind(action), reason, proposal=proposal, evidence=end.evidence)
@@ -253,6 +264,15 @@ class Session:
             agreed = self._plan.mode is LiveMode.AUTO or self._person_agrees(reason)
             action = Action.PROMOTE if agreed and self._promote(proposal) else Action.GIVE_UP
         self._proposer.remember(incumbent, proposal, action)
+
+    def _put_off(self, proposal: Proposal, why: str) -> None:
+        """A disk that is full, a keeper that was killed: nothing is known of the candidate by that."""
+        self._proposer.put_off(proposal)
+        wait_s = WAIT_AFTER_TROUBLE_S * 2 ** min(self._troubles, DOUBLED)
+        self._troubles += 1
+        self._teller.decided(LiveDecisionKind.TROUBLE, f"not tried: {why}", proposal=proposal)
+        self._teller.become(LiveState.OBSERVING, f"nothing is tried now: {why}")
+        self._wait(wait_s)
 
     def _episode(self, proposal: Proposal) -> EpisodeEnd:
         knobs = [change.knob for change in proposal.changes]
@@ -280,9 +300,11 @@ class Session:
             )
         except ObservationLost:
             raise  # production itself
-        except HostError as error:
+        except CandidateRefused as error:
             decision = Decision(Action.GIVE_UP, 0.0, error.sentence)
             return EpisodeEnd(decision=decision, evidence={}, met_harm=0)
+        except HostError as error:
+            raise _NotTried(error.sentence) from error
         finally:
             self._others, self._change, self._teller.share = [], {}, 0.0
 

@@ -60,12 +60,15 @@ class SharedPort:
         self._pid, self._listener = pid, listener
         try:
             beside = [other for other in listening.listeners_of(pid) if other.address == listener.address]
+            at_all = listening.sockets_at(pid, listener)
         except OSError as error:
             raise HostError(f"cannot look into process {pid}: {error.strerror}") from error
         if len(beside) > 1:
             raise HostError(
                 f"{listener.address}: process {pid} has {len(beside)} sockets on it (reuseport); expected one"
             )
+        if at_all > 1:  # another Trimtab's, in a directory of its own, are numbered before those of this one
+            raise HostError(f"{listener.address}: others listen there too; expected process {pid} alone")
         if not can_migrate():
             raise HostError("net.ipv4.tcp_migrate_req is 0: connections that wait would be reset; expected 1")
         self.option_before = option_of(pid, listener)
