@@ -11,6 +11,7 @@ import httpx
 import pytest
 import uvicorn
 from trimtab_agent.api.local import listen_locally
+from trimtab_agent.api.routes import live_tuning
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.live import own_file, running
 from trimtab_agent.live.allowed import is_listed
@@ -335,6 +336,17 @@ def test_server_is_listed_by_unit_program_and_port(word):
 def test_server_is_not_listed_by_anything_else(word):
     """Nor by a pid, which another server may have tomorrow."""
     assert not is_listed(server(), (word,))
+
+
+def test_list_has_no_word_of_a_file_that_is_not_understood(start_daemon, monkeypatch, tmp_path):
+    """Who asks over the network may not read it; the command line tells."""
+    file = tmp_path / "nginx.conf"
+    file.write_text("worker_processes 1; } secret\n")
+    broken = server(pid=os.getpid(), file=file)
+    monkeypatch.setattr(live_tuning, "production_servers", lambda: (broken,))
+    (found,) = start_daemon().client.get(SERVERS).json()
+    said = f"Its file could not be read: `trimtab live servers {os.getpid()}` says why."
+    assert (found["file"], found["values"], found["trouble"]) == (str(file), {}, said)
 
 
 def test_server_without_a_unit_is_not_listed_by_the_name_of_its_kind():

@@ -103,7 +103,9 @@ def test_replicas_have_the_file_as_an_administrator_has_made_it(adapting, tmp_pa
     with asking(server.port, server.page) as asked:
         until(lambda: any("worker_connections 500" in text for text in texts()))
         until(lambda: sockets_on(server.port) == 2)
-        server.file.write_text(server.file.read_text().replace("connections 500", "connections 600"))
+        changed = server.file.with_name("changed.conf")
+        changed.write_text(server.file.read_text().replace("connections 500", "connections 600"))
+        changed.replace(server.file)
         until(lambda: ["worker_connections 600" in text for text in texts()] == [True])
         until(lambda: sockets_on(server.port) == 2)
         answered = asked.answered

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 from trimtab_agent.live.surroundings import as_its_user, catches, like, user_of
@@ -67,14 +69,14 @@ def test_signal_ends_who_has_no_handler_yet():
 
 
 @pytest.fixture
-def kept_from_others(tmp_path):
-    """A file of root's that its group may read."""
-    file = tmp_path / "kept"
-    file.write_text("from others")
-    file.chmod(0o640)
-    for each in (tmp_path, *tmp_path.parents[:-2]):  # up to the directory of all temporary files
-        each.chmod(0o755)
-    return file
+def kept_from_others():
+    """A file of root's that its group may read, in a directory that everybody may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name, "kept")
+        file.parent.chmod(0o755)
+        file.write_text("from others")
+        file.chmod(0o640)
+        yield file
 
 
 @ONLY_ROOT
@@ -118,6 +120,6 @@ def test_what_a_server_with_the_capability_may_read_is_read(running, kept_from_o
     user = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
     capability = ("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search")
     server = running("setpriv", *user, *capability, "cat")
-    until(lambda: user_of(server.pid)[0] == NOBODY)
+    until(lambda: Path(f"/proc/{server.pid}/comm").read_text() == "cat\n")
     with as_its_user(server.pid):
         assert kept_from_others.read_text() == "from others"
