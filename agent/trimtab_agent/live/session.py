@@ -35,21 +35,14 @@ from trimtab_tuner.live.watch import Watch
 from trimtab_tuner.targets.base import RenderError
 
 from trimtab_agent.errors import HostError, RunConflict, TrimtabError
-from trimtab_agent.live.arms import CandidateRefused, changed_file
+from trimtab_agent.live.arms import CandidateRefused
 from trimtab_agent.live.attachment import Attachment
 from trimtab_agent.live.episodes import Change, EpisodeEnd, Told, carry_out, figures
 from trimtab_agent.live.observation import ObservationLost
 from trimtab_agent.live.promotion import Promotion
 from trimtab_agent.live.proposing import Memory, Proposer
 from trimtab_agent.live.recalling import recalled
-from trimtab_agent.live.switchbacks import (
-    FileTurns,
-    Turns,
-    ValueTurns,
-    Way,
-    carry_out_switchback,
-    takes_turns,
-)
+from trimtab_agent.live.switchbacks import Way, carry_out_switchback, takes_turns, turns_of
 from trimtab_agent.live.telling import Teller
 from trimtab_agent.stopping import StopSignal
 
@@ -324,26 +317,16 @@ class Session:
             self._memory.reloaded()
 
         self._teller.share = SHARE
-        knobs = [change.knob for change in proposal.changes]
-        turns: Turns
-        if way is Way.SETTING:
-            turns = ValueTurns(
-                self._at.server,
-                {change.knob: change.before for change in proposal.changes},
-                {change.knob: change.after for change in proposal.changes},
-                self._plan.notes,
-            )
-        else:
-            turns = FileTurns(
+        return carry_out_switchback(
+            turns=turns_of(
+                way,
                 self._at.server,
                 self._at.base,
-                changed_file(self._at.server, self._at.base.text, proposal.configuration, knobs),
+                proposal,
                 self._plan.notes,
                 reloads_an_hour=self._plan.rails.reloads_an_hour,
                 written=written,
-            )
-        return carry_out_switchback(
-            turns=turns,
+            ),
             rules=self._plan.rules,
             guards=self._plan.rails.guards,
             cpus=self._at.cpus,

@@ -16,6 +16,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.live.episode import Action, Decision, Rules
 from trimtab_tuner.live.guards import Guard, breached
 from trimtab_tuner.live.observed import Observed, observed_together
+from trimtab_tuner.live.proposals import Proposal
 from trimtab_tuner.live.switchback import (
     BY_SETTING,
     SHARE,
@@ -28,6 +29,7 @@ from trimtab_tuner.live.switchback import (
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
+from trimtab_agent.live.arms import changed_file
 from trimtab_agent.live.episodes import (
     GUARD_PERIODS,
     Change,
@@ -160,6 +162,26 @@ class FileTurns:
             self._in_force = Side.INCUMBENT
             self._written()
         return complaints
+
+
+def turns_of(
+    way: Way,
+    server: RunningServer,
+    base: BaseFile,
+    proposal: Proposal,
+    notes: Path,
+    *,
+    reloads_an_hour: int,
+    written: Callable[[], None],
+) -> ValueTurns | FileTurns:
+    """The turns of that way, which is not that of arms; raises HostError."""
+    changes = proposal.changes
+    if way is Way.SETTING:
+        incumbent = {change.knob: change.before for change in changes}
+        return ValueTurns(server, incumbent, {change.knob: change.after for change in changes}, notes)
+    knobs = [change.knob for change in changes]
+    candidate = changed_file(server, base.text, proposal.configuration, knobs)
+    return FileTurns(server, base, candidate, notes, reloads_an_hour=reloads_an_hour, written=written)
 
 
 def carry_out_switchback(
