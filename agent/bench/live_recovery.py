@@ -58,7 +58,7 @@ MINUTES = 15.0
 WANTED = 0.97
 BEFORE_S = 90  # the session has observed the traffic of the beginning, and has begun to try something
 TURNS, BLOCK_S, WASHOUT_S = 8, 8, 3
-USUAL = Asking(rate_rps=2500)
+USUAL = Asking(rate_rps=4000)
 SHIFTS = shifts_of(USUAL)
 SETTINGS = AgentSettings(var=Path(__file__).resolve().parents[2] / ".build" / "live-recovery")
 NOW, OLD, DEFAULT, BEST = "live", "the offline winner for the old traffic", "nobody has tuned it", "offline"
