@@ -10,7 +10,8 @@ is compared is the CPU time of a request: on a CPU of its own a server's capacit
 
 The best for a kind of traffic is what an offline run recommends (`trimtab tune`, preset quick, with this file
 as `--base`), of the settings that live tuning may change. The session knows these runs, as it does on any
-machine where they were made. They are made once, into .build/live-recovery.
+machine where they were made. They are made first, into .build/live-recovery, and whole, whatever the seconds
+say.
 
     python agent/bench/live_recovery.py SECONDS MINUTES
 
