@@ -140,8 +140,10 @@ def show(minutes: float) -> None:
         f"{minutes:g} minutes with live tuning in mode auto and for as many without, "
         f"{'at the same time' if AT_ONCE else 'one after the other'}. From the middle on the traffic is\n"
     )
-    heads = ("then", "rounds", "goodput, of that without", "lower end", "enough", "promoted, kept")
-    heads += ("failed with, of", "without, of")
+    heads = (
+        *("then", "rounds", "goodput, of that without", "lower end", "enough", "promoted, kept"),
+        *("failed with, of", "without, of"),
+    )
     print(f"| {' | '.join(heads)} |\n| --- |{' ---: |' * (len(heads) - 1)}")
     for name in SCENARIOS:
         rounds = rounds_of(name, minutes).all()

@@ -115,9 +115,7 @@ def offline(asked: Asking) -> Configuration:
     return offline(asked)
 
 
-def one(
-    asked: Asking, minutes: float, old: Configuration, best: Configuration, seed: int
-) -> dict[str, Any]:
+def one(asked: Asking, minutes: float, old: Configuration, best: Configuration, seed: int) -> dict[str, Any]:
     """One round: what the session decided, and what a request costs with each file."""
     with lab(values=old) as made, open_live(SETTINGS) as (repository, service):
         made.add_files()

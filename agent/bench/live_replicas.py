@@ -132,9 +132,7 @@ def adapting(made: Lab, seed: int, tell: Callable[[Second, ReplicasPolicy], None
 
     def carry_out(notes: Path) -> None:
         try:
-            adapt_replicas(
-                made.server, notes, stop, count=max(1, len(CPUS.server) - 1), seed=seed, tell=tell
-            )
+            adapt_replicas(made.server, notes, stop, count=max(1, len(CPUS.server) - 1), seed=seed, tell=tell)
         except HostError as error:
             raised.append(error)
 
@@ -157,7 +155,7 @@ def by_turns(made: Lab, mix: str, chance: random.Random) -> dict[str, list[float
     wanted = ["without"]
     made.asked_at_most(CONNECTIONS, 2 * TURNS * (BLOCK_S + WASHOUT_S) + 30, sessions_of(made, mix))
     time.sleep(LOGGED_S)
-    told = mock.patch.object(ReplicasPolicy, "told", lambda *_: wanted[0] == "with")
+    told = mock.patch.object(ReplicasPolicy, "told", side_effect=lambda _: wanted[0] == "with")
     with told, adapting(made, 0, lambda second, _: seconds.append(second)):
         for _ in range(TURNS):
             for side in chance.sample(list(rates), 2):

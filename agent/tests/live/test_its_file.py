@@ -17,7 +17,7 @@ from waiting import until
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
 
 NOBODY = 65534
-SECRET = "worker_processes secret;\n"
+KEPT_FROM_OTHERS = "worker_processes secret;\n"
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_file_that_its_user_may_read_is_read(folder, start):
 
 def test_file_that_only_root_may_read_is_not_read_for_another_user(folder, start):
     """Who names it learns nothing of it."""
-    server = start(written(folder / "nginx.conf", SECRET, 0o600))
+    server = start(written(folder / "nginx.conf", KEPT_FROM_OTHERS, 0o600))
     with pytest.raises(SpecError, match="Permission denied"):
         read_its_file(server)
     with pytest.raises(HostError, match="Permission denied"):
@@ -87,15 +87,15 @@ def test_file_that_only_root_may_read_is_not_read_for_another_user(folder, start
 def test_file_in_a_directory_that_its_user_may_not_enter_is_not_known(folder, start):
     """Nor whether there is one."""
     (folder / "own").mkdir(mode=0o700)
-    assert start(written(folder / "own" / "nginx.conf", SECRET)).file is None
+    assert start(written(folder / "own" / "nginx.conf", KEPT_FROM_OTHERS)).file is None
 
 
 @pytest.mark.parametrize("include", ["more.conf", "sites/*.conf"])
 def test_included_file_that_only_root_may_read_is_neither_read_nor_left_out(include, folder, start):
     """A server beside production would lack a part of its file."""
     (folder / "sites").mkdir(mode=0o700)
-    written(folder / "more.conf", SECRET, 0o600)
-    written(folder / "sites" / "one.conf", SECRET)
+    written(folder / "more.conf", KEPT_FROM_OTHERS, 0o600)
+    written(folder / "sites" / "one.conf", KEPT_FROM_OTHERS)
     server = start(written(folder / "nginx.conf", f"include {include};\n"))
     with pytest.raises(SpecError, match=f"{include.split('.')[0].rstrip('*')}.*Permission denied"):
         read_its_file(server)
@@ -111,7 +111,7 @@ def test_what_everybody_may_see_has_no_word_of_a_file_that_is_not_understood(fol
 
 def test_server_with_rights_that_whoever_has_started_it_has_not_is_not_looked_into(folder, start):
     """As any program with the bit setuid may be called nginx."""
-    file = written(folder / "nginx.conf", SECRET, 0o600)
+    file = written(folder / "nginx.conf", KEPT_FROM_OTHERS, 0o600)
     server = start(file, preexec_fn=lambda: os.setresuid(NOBODY, 0, 0))
     assert (server.file, server.listeners, server.obstacles) == (None, (), (running.OTHER_RIGHTS,))
 

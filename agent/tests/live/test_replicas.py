@@ -120,18 +120,23 @@ def test_replicas_have_the_file_as_an_administrator_has_made_it(adapting, tmp_pa
     assert is_as_before(server, tmp_path / "notes")
 
 
+def replicas_of(server):
+    """The processes of servers beside it, as far as they have come."""
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if each.name() == "nginx" and server.process.pid not in (each.pid, each.ppid()):
+                found.append(each)
+    return found
+
+
 def test_replica_that_dies_ends_it_with_production_alone_again(adapting, tmp_path):
     """No request is lost by it."""
     server, made = adapting("nginx")
     made.on = True
     with asking(server.port, server.page) as asked:
-        until(lambda: sockets_on(server.port) == 2)
-        arms = [
-            each
-            for each in psutil.Process().children(recursive=True)
-            if each.name() == "nginx" and each.pid != server.process.pid and each.ppid() != server.process.pid
-        ]
-        until(lambda: any(each.children() for each in arms))
+        until(lambda: any(each.children() for each in replicas_of(server)))
+        arms = replicas_of(server)
         answered = asked.answered
         until(lambda: asked.answered > answered + 50)
         asked.end()

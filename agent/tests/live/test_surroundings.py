@@ -84,12 +84,13 @@ def test_file_that_the_user_of_a_server_may_not_read_is_not_read_for_that_user(r
     """By this thread; others go on as root, and so does this one afterwards."""
     server = running("cat", user=NOBODY, group=NOBODY, extra_groups=[])
     until(lambda: user_of(server.pid)[0] == NOBODY)
-    groups, read = os.getgroups(), []
+    groups, read, go_on = os.getgroups(), [], threading.Event()
+    other = threading.Thread(target=lambda: go_on.wait() and read.append(kept_from_others.read_text()))
+    other.start()
     with as_its_user(server.pid):
         with pytest.raises(PermissionError):
             kept_from_others.read_text()
-        other = threading.Thread(target=lambda: read.append(kept_from_others.read_text()))
-        other.start()
+        go_on.set()
         other.join()
     assert read == ["from others"]
     assert kept_from_others.read_text() == "from others"
@@ -109,7 +110,8 @@ def test_file_that_a_further_group_of_a_server_may_read_is_read(running, kept_fr
 @ONLY_ROOT
 def test_rights_of_a_setuid_program_are_not_those_of_whoever_has_started_it(running, kept_from_others):
     """Its arguments are that one's."""
-    server = running("cat", preexec_fn=lambda: os.setresuid(NOBODY, 0, 0))
+    own = {"group": NOBODY, "extra_groups": []}
+    server = running("cat", preexec_fn=lambda: os.setresuid(NOBODY, 0, 0), **own)
     with as_its_user(server.pid), pytest.raises(PermissionError):
         kept_from_others.read_text()
 

@@ -43,6 +43,4 @@ def _known(server: RunningServer) -> Path:
 
 
 def _unread(server: RunningServer, error: OSError) -> HostError:
-    return HostError(
-        f"process {server.pid}: {server.file} cannot be read as its user does: {error.strerror}"
-    )
+    return HostError(f"process {server.pid}: {server.file} cannot be read as its user does: {error.strerror}")

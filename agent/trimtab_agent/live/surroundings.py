@@ -85,11 +85,13 @@ def _ids(pid: int, column: int) -> tuple[int, int, list[int]]:
 
 
 def _reads_all(pid: int) -> bool:
-    """Whether it has a capability to read every file: here, and not in a user namespace of its own, where
-    anybody has them all; raises OSError.
+    """Whether its user was given a capability to read every file; raises OSError.
+
+    A program with the bit setuid has it from its owner, and in a user namespace of its own anybody has all.
     """
     own, its = ((PROC / which / "ns" / "user").stat().st_ino for which in ("self", str(pid)))
-    return own == its and bool(int(_status(pid)["CapEff"], 16) & READS_ALL)
+    real, effective, *_ = _status(pid)["Uid"].split()
+    return own == its and real == effective and bool(int(_status(pid)["CapEff"], 16) & READS_ALL)
 
 
 def _status(pid: int) -> dict[str, str]:
