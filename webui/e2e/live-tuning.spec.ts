@@ -171,10 +171,10 @@ test.describe('a server that carries traffic', { tag: '@live' }, () => {
       await page.getByRole('button', { name: 'Attach' }).click();
       await page.waitForURL(/\/live-tuning\/\d+$/);
       const now = page.getByRole('region', { name: 'Now' });
-      const advice = page.getByRole('region', { name: 'Advice' }).getByRole('listitem');
+      const proposals = page.getByRole('region', { name: 'Proposals' }).getByRole('listitem');
       const decisions = page.getByRole('list', { name: /^Decisions/ });
 
-      await expect(advice.first()).toContainText(/would try .* because /);
+      await expect(proposals.first()).toContainText(/would try .* because /);
       await expect(now.getByRole('status')).toHaveText(/^trying /);
       await expect(now).toContainText(/Canary: 30.?% of the connections/);
       await expect(page.getByRole('img', { name: /^Requests\. Now: .*canary \d/ })).toBeVisible();
