@@ -48,7 +48,7 @@ from trimtab_agent.live.service import AttachSpec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_live, open_runtime
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import LiveDecisionKind, LiveMode, RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
