@@ -30,7 +30,8 @@ beforeEach(() => {
           { error: { code: 'changed-meanwhile', message: 'They have been changed.', field: null } },
           { status: 412 },
         );
-      store((await request.json()) as RunNotes);
+      const words = (await request.json()) as RunNotes;
+      store({ ...words, name: words.name?.trim() ?? '' });
       return HttpResponse.json(stored);
     }),
   );
@@ -61,6 +62,47 @@ it('gives the run a name', async () => {
   await save();
   expect(await screen.findByText('Saved.')).toBeVisible();
   expect([stored.name, stored.notes]).toEqual(['before the upgrade', 'mine']);
+});
+
+it('a name with spaces round it is saved without them, and is nobody else’s', async () => {
+  await open();
+  const name = screen.getByRole('textbox', { name: 'Name' });
+  await userEvent.type(name, ' before the upgrade ');
+  await save();
+  expect(await screen.findByText('Saved.')).toBeVisible();
+  expect(screen.queryByRole('alert')).toBeNull();
+  expect(name).toHaveValue('before the upgrade');
+  expect(stored.name).toBe('before the upgrade');
+});
+
+it('what is written on while it is being saved stays, and can be saved too', async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  api.use(
+    http.patch(
+      url('/runs/7'),
+      async ({ request }) => {
+        await held;
+        store((await request.json()) as RunNotes);
+        return HttpResponse.json(stored);
+      },
+      { once: true },
+    ),
+  );
+  const { field } = await open();
+  await userEvent.type(field, ', and more');
+  await save();
+  await userEvent.type(field, ' still');
+  answer();
+  await waitFor(() => expect(stored.notes).toBe('mine, and more'));
+  await waitFor(() => expect(screen.getByRole('button', { name: 'Save' })).toBeEnabled());
+  expect(screen.queryByRole('alert')).toBeNull();
+  expect(field).toHaveValue('mine, and more still');
+  await save();
+  await waitFor(() => expect(stored.notes).toBe('mine, and more still'));
+  expect(await screen.findByText('Saved.')).toBeVisible();
 });
 
 it('does not overwrite what somebody else has written meanwhile, unless told to', async () => {

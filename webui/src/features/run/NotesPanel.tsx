@@ -37,6 +37,18 @@ export function NotesPanel({ run: { id, name, notes, tags, notes_version } }: { 
   const [form, setForm] = useState(stored);
   const save = useNotes(id);
   const changed = !sameWords(form, known);
+  const submit = () =>
+    save.mutate(
+      { ...form, version: known.version },
+      {
+        onSuccess: ({ name, notes, tags, notes_version }) => {
+          const kept = { name, notes, tags };
+          setKnown({ ...kept, version: notes_version });
+          // The daemon leaves out spaces round a name; what has been written meanwhile stays.
+          setForm((written) => (sameWords(written, form) ? kept : written));
+        },
+      },
+    );
   const take = (form: Written) => {
     setKnown({ ...stored, version: notes_version });
     setForm(form);
@@ -52,7 +64,8 @@ export function NotesPanel({ run: { id, name, notes, tags, notes_version } }: { 
     enableBeforeUnload: true,
     disabled: !changed,
   });
-  const behind = !sameWords(stored, known);
+  // What comes back of what is being saved is nobody else's.
+  const behind = !save.isPending && !sameWords(stored, known);
   if (behind && (!changed || sameWords(form, stored))) {
     setKnown({ ...stored, version: notes_version });
     setForm(stored);
@@ -63,7 +76,7 @@ export function NotesPanel({ run: { id, name, notes, tags, notes_version } }: { 
         className={classes.notes}
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate({ ...form, version: known.version });
+          submit();
         }}
       >
         <TextInput
