@@ -160,8 +160,12 @@ def test_notes_and_tags_are_kept_and_bounded(daemon, recorded_run):
     noted = daemon.client.patch(path, json={"notes": "after the upgrade", "tags": ["kernel 6.18"]})
     assert (noted.json()["notes"], noted.json()["tags"]) == ("after the upgrade", ["kernel 6.18"])
     assert daemon.client.patch(path, json={"notes": ""}).json()["tags"] == ["kernel 6.18"]
-    refused = daemon.client.patch(path, json={"tags": ["x" * 41]})
-    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "tags.0")
+    assert daemon.client.patch(path, json={"tags": [" 6.18 "]}).json()["tags"] == ["6.18"]
+    for tag in ("x" * 41, " ", "two\nlines", "red \x1b[31m"):
+        refused = daemon.client.patch(path, json={"tags": [tag]})
+        assert (refused.status_code, refused.json()["error"]["field"]) == (422, "tags.0")
+    refused = daemon.client.patch(path, json={"notes": "a\n\0\nb"})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "notes")
     assert daemon.client.patch("/api/v1/runs/4711", json={"notes": "x"}).status_code == 404
 
 
@@ -283,6 +287,19 @@ def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, record
     daemon.repository.record_trial(replace(last, number=last.number + 1, proposal_number=None))
     daemon.client.get(path)
     assert len(worked_out) == 3
+
+
+def test_analysis_of_a_run_is_not_that_of_a_deleted_one_of_its_number(daemon, record_run, monkeypatch):
+    """Numbers of deleted runs are given anew; the later run may have got as far as the earlier one had."""
+    worked_out = []
+    monkeypatch.setattr(
+        analysing, "analyse_run", lambda *given: worked_out.append(given) or analyse_run(*given)
+    )
+    for _ in range(2):
+        run = record_run()
+        assert daemon.client.get(f"/api/v1/runs/{run.id}/analysis").status_code == 200
+        daemon.client.delete(f"/api/v1/runs/{run.id}")
+    assert worked_out == [(daemon.repository, run.id)] * 2
 
 
 def test_analysis_of_a_run_whose_ladder_has_grown_is_worked_out_anew(daemon, recorded_run, monkeypatch):

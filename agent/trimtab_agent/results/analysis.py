@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from trimtab_db import Repository, records
 from trimtab_db.records import RunState
@@ -25,8 +26,8 @@ from trimtab_agent.results.outcome import Outcome, best_known
 MOST_KEPT = 16  # runs that somebody may be looking at
 
 # What an analysis depends on that changes: how many trials there are, the ladder that gives them their
-# scores, and the outcome.
-_Progress = tuple[int, tuple[float, ...], records.JsonObject | None]
+# scores, and the outcome. When the run began tells it from a deleted one, whose number it may have.
+_Progress = tuple[datetime, int, tuple[float, ...], records.JsonObject | None]
 
 
 class Analyses:
@@ -41,7 +42,8 @@ class Analyses:
         """The analysis of a run as far as it has come; raises RecordNotFoundError."""
         with self._lock:
             summary = self._repository.run_summary(run_id)
-            progress = (summary.trials, tuple(summary.run.ladder), summary.run.outcome)
+            run = summary.run
+            progress = (run.created_at, summary.trials, tuple(run.ladder), run.outcome)
             known, analysis = self._done.pop(run_id, (None, None))
             if analysis is None or known != progress:
                 analysis = analyse_run(self._repository, run_id)

@@ -58,6 +58,15 @@ describe('applyEvent', () => {
     expect(client.getQueryData<RunDetail>(runKey)).toMatchObject({ state: 'finished', phase: 'done' });
   });
 
+  it('a run that begins has none of the trials of a deleted one of the same number', () => {
+    client.setQueryData<KnownTrial[]>(trialsKey(7), [trial(1)]);
+    applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'running', phase: 'preparing' } });
+    expect(client.getQueryData<KnownTrial[]>(trialsKey(7))?.map(({ pending }) => pending)).toEqual([true]);
+    applyEvent(client, store, { event: 'trial', data: line(2) });
+    applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'running', phase: 'searching' } });
+    expect(client.getQueryState(trialsKey(7))?.isInvalidated).toBe(true);
+  });
+
   it('a ladder that has grown changes the run, and has its trials and its analysis read anew', () => {
     client.setQueryData<RunDetail>(runKey, run());
     client.setQueryData<KnownTrial[]>(trialsKey(7), [trial(1), trial(2)]);

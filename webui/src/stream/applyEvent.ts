@@ -37,6 +37,8 @@ export function applyEvent(client: QueryClient, store: SampleStore, { event, dat
         (known) => known && { ...known, state: data.state, phase: data.phase },
       );
       if (data.state !== 'running') client.setQueryData(progressKey, null);
+      // It may have the number of one that was deleted elsewhere, whose trials were read here.
+      if (data.phase === 'preparing') forgetTrials(client, data.run_id);
       client.invalidateQueries({ queryKey: ofRun(data.run_id) });
       client.invalidateQueries({ queryKey: listRunsQueryKey() });
       break;
