@@ -22,6 +22,19 @@ describe('the filter of trials', () => {
     expect(keeps('sendfile!=nonblocking')).toBe(false);
   });
 
+  it('takes numbers as the table writes them', () => {
+    expect(keeps('server.max-connections<1,024')).toBe(true);
+    expect(keeps('server.max-connections>1,024')).toBe(false);
+    expect(keeps('gain>19% gain<21%')).toBe(true);
+  });
+
+  it('knows no names but its own and those of knobs', () => {
+    for (const name of ['__proto__', 'constructor', 'toString']) {
+      expect(parseFilter(`${name}=1`, knobs).error).toContain(`"${name}" is no knob`);
+      expect(keeps(`${name}=1`)).toBe(true);
+    }
+  });
+
   it('knows what a trial is besides its knobs', () => {
     expect(keeps('trial=7 score>500 gain>0.1 level=1 verdict=verified purpose=search')).toBe(true);
     const unscored = { ...some, score: null };

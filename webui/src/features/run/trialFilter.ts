@@ -50,7 +50,7 @@ export function parseFilter(text: string, knobs: readonly string[]): TrialFilter
       continue;
     }
     const [, name = '', operator, value = ''] = match;
-    if (!(name in OWN) && !knobs.includes(name)) {
+    if (!Object.hasOwn(OWN, name) && !knobs.includes(name)) {
       filter.error = `"${name}" is no knob of this run; expected ${[...Object.keys(OWN), ...knobs].join(', ')}.`;
       continue;
     }
@@ -59,9 +59,12 @@ export function parseFilter(text: string, knobs: readonly string[]): TrialFilter
   return filter;
 }
 
+/** A number as the table writes it too: `1,024`, `5%`. */
+const numberOf = (text: string): number => Number(text.replace(/,|%$/g, '')) / (text.endsWith('%') ? 100 : 1);
+
 function compares(actual: KnobValue | null | undefined, operator: Operator, value: string): boolean {
   if (actual === null || actual === undefined) return false;
-  const wanted = typeof actual === 'number' ? Number(value) : value;
+  const wanted = typeof actual === 'number' ? numberOf(value) : value;
   if (operator === '=') return actual === wanted;
   if (operator === '!=') return actual !== wanted;
   if (typeof actual !== 'number' || typeof wanted !== 'number') return false;

@@ -34,5 +34,6 @@ it('sorts by a column either way, and puts what has no value last', () => {
 
 it('an address that is not understood leaves the list as it is', () => {
   expect(runListSearch({ sort: 'colour', text: '', archived: 'yes' })).toEqual({});
+  expect(runListSearch({ sort: '__proto__' })).toEqual({});
   expect(runListSearch({ sort: '-gain', text: 7 })).toEqual({ sort: '-gain', text: '7' });
 });

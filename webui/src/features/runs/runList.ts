@@ -71,6 +71,6 @@ export function runListSearch(search: Record<string, unknown>): Omit<RunListSear
     tag: text(search.tag),
     state: text(search.state),
     target: text(search.target),
-    sort: sort !== undefined && sort.replace(/^-/, '') in ORDERS ? sort : undefined,
+    sort: sort !== undefined && Object.hasOwn(ORDERS, sort.replace(/^-/, '')) ? sort : undefined,
   };
 }
