@@ -13,9 +13,9 @@ import pytest
 from empty_databases import empty_sqlite
 from live_support import Tune, tiny_options, wait_until_gone
 from trimtab_agent.paths import VarPaths
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.runtime import open_repository, this_host
 from trimtab_agent.terminal.main import main
-from trimtab_db.records import RunState
+from trimtab_db.records import NewRun, RunState
 
 
 def state_of(settings, run_id):
@@ -108,6 +108,11 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--budget", "0"], "budget_trials = 0: too small for one trial"),
         (["--seed", "-1"], "seed = -1: "),
         (["--set", "directories=0"], "directories = 0: "),
+        (["--set", "rate_duration_s=NaN"], "rate_duration_s = 'NaN': expected"),
+        (["--set", "rate_duration_s=1e400"], "rate_duration_s = '1e400': expected"),
+        (["--set", f"constraints={'[' * 20_000}"], "constraints"),
+        (["--ladder", "1000,nan"], "--ladder 1000,nan: expected rates in requests per second"),
+        (["--base", "/tmp/\udcff.conf"], "base = '/tmp/\\udcff.conf': expected text in UTF-8"),
         (["--set", "directory=3"], "directory: no such setting"),
         (["--knob", "workers=5:2"], "workers: low 5 is above high 2"),
         (["--knob", "workers=two"], "workers = 'two': expected an integer from 1"),
@@ -215,6 +220,31 @@ def test_one_run_is_no_comparison(trimtab_here, runs):
     assert "run 1 alone is no comparison: expected the numbers of two runs or more" in errors
 
 
+def test_list_that_leaves_runs_out_says_so_and_how_to_see_them(trimtab_here, settings):
+    """Whoever reads fifty lines would take them for all."""
+    with open_repository(settings) as repository:
+        for _ in range(3):
+            run = repository.create_run(
+                NewRun(
+                    host_id=repository.register_host(this_host(settings)),
+                    target_id=repository.register_target("core", "0.1.0"),
+                    workload_id=repository.register_workload("w", {}, files=1, total_bytes=1),
+                    preset="quick",
+                    strategy="random",
+                    objective="peak",
+                    space={},
+                    settings={},
+                    seed=1,
+                    budget_trials=3,
+                    layout={},
+                )
+            )
+            repository.set_run_state(run.id, RunState.STOPPED)
+    _, output, _ = trimtab_here("runs", "--limit", "2")
+    assert output.splitlines()[-1] == "The newest 2 of 3 runs; --limit 3 lists all."
+    assert "lists all" not in trimtab_here("runs")[1]
+
+
 def test_two_forms_of_a_report_are_refused(trimtab_here):
     """Neither is left out without a word."""
     code, _, errors = trimtab_here("show", "1", "--json", "--markdown")
@@ -259,6 +289,12 @@ def test_daemons_port_in_use_is_named_with_what_to_type_for_another(trimtab_here
         code, _, errors = trimtab_here("up", *demo, "--var", str(tmp_path / "own"), "--port", str(port))
     assert (code, f"cannot listen on port {port} of 127.0.0.1" in errors) == (1, True)
     assert f"On another port: {' '.join(('trimtab up', *demo))} --port {port + 1}" in errors
+
+
+def test_name_that_no_host_can_have_is_refused_in_a_sentence(trimtab_here):
+    """Whether or not anybody could be asked for it."""
+    code, _, errors = trimtab_here("up", "--host", "a" * 100)
+    assert (code, errors.endswith(f"cannot listen on {'a' * 100}: that is no name of a host\n")) == (1, True)
 
 
 def test_address_of_another_machine_is_refused_by_what_was_expected(trimtab_here):

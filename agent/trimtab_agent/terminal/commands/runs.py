@@ -57,6 +57,9 @@ def runs(
         if settings.demo:
             print(SAID)
         print_runs(console_for(), summaries)
+        total = repository.count_runs(archived=archived)
+        if total > len(summaries):
+            print(f"The newest {len(summaries):,} of {counted(total, 'run')}; --limit {total} lists all.")
 
 
 def show(

@@ -7,7 +7,7 @@ import { useRuns } from '../../api/useRuns';
 import { Figure, FigureList } from '../../components/Figure';
 import { Loadable } from '../../components/Loadable';
 import { TextLink } from '../../components/links';
-import { Message } from '../../components/Message';
+import { NoRuns } from '../../components/NoRuns';
 import { Panel } from '../../components/Panel';
 import { RunTable } from '../../components/RunTable';
 import { formatBytes, formatCount } from '../../maths/format';
@@ -69,7 +69,7 @@ export function HomePage() {
         <Loadable query={runs} what="The last runs" height={160}>
           {({ runs: rows }) =>
             rows.length === 0 ? (
-              <Message title="There has been no run yet.">The quick run above is a good first one.</Message>
+              <NoRuns>The quick run above is a good first one.</NoRuns>
             ) : (
               <RunTable runs={rows} />
             )

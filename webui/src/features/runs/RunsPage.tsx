@@ -9,6 +9,7 @@ import { useRuns } from '../../api/useRuns';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton } from '../../components/links';
 import { Message } from '../../components/Message';
+import { NoRuns } from '../../components/NoRuns';
 import { Page } from '../../components/Page';
 import { Panel } from '../../components/Panel';
 import { RunTable } from '../../components/RunTable';
@@ -47,10 +48,7 @@ export function RunsPage() {
       <Loadable query={runs} what="The runs" height={320}>
         {(list) =>
           list.total === 0 ? (
-            <Message
-              title="There has been no run yet."
-              action={<LinkButton to="/tune">Set up the first one</LinkButton>}
-            />
+            <NoRuns action={<LinkButton to="/tune">Set up the first one</LinkButton>} />
           ) : (
             <List list={list} search={search} onLook={look} />
           )
@@ -80,7 +78,7 @@ function List({ list: { runs, total }, search, onLook }: ListProps) {
           : `${formatCount(found.length)} of ${formatCount(total)} ${plural}`
       }
       {...(total > runs.length && {
-        description: `Looked for among the newest ${formatCount(runs.length)}; trimtab runs lists all.`,
+        description: `Looked for among the newest ${formatCount(runs.length)}; trimtab runs --limit ${total}${search.archived ? ' --archived' : ''} lists all.`,
       })}
     >
       <Filters runs={runs} search={search} onLook={onLook} />
