@@ -9,6 +9,7 @@ import { useRef, useState } from 'react';
 import type { TargetReply } from '../../api/generated';
 import { readValuesMutation, sendFileMutation } from '../../api/generated/@tanstack/react-query.gen';
 import { KnobChips } from '../../components/KnobChips';
+import { formatBytes } from '../../maths/format';
 import classes from './Tune.module.css';
 import { isWithinReach, NO_OWN_VALUES, type OwnValues, ofUsualFile, WRAPPER_ORDER } from './tuneForm';
 
@@ -22,6 +23,9 @@ interface OwnFileProps {
   onOwn: (own: OwnValues) => void;
   onBase: (base: string) => void;
 }
+
+/** What the daemon takes at most. */
+const MOST_BYTES = 2 ** 20;
 
 /** A line that is a path and no setting. */
 const PATH = /^\s*\/\S+\s*$/;
@@ -42,6 +46,8 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const read = useMutation(readValuesMutation());
   const send = useMutation(sendFileMutation());
   const forget = useRef<() => void>(null);
+  /** Why the file that was chosen could not be read. */
+  const [unread, setUnread] = useState('');
   const told = [...new Set(read.data?.told)];
   // A whole file has its own values.
   const whole = target !== undefined && isWithinReach(target, base);
@@ -50,6 +56,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
   const usual = target?.file && !target.file.trouble ? target.file : null;
   const write = (content: string) => {
     setText(content);
+    setUnread('');
     read.reset();
     send.reset();
     onBase(PATH.test(content) ? content.trim() : '');
@@ -61,9 +68,14 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
     );
   const choose = async (file: File | null) => {
     if (file === null) return;
-    const content = await file.text();
     // The same file, changed meanwhile, may be chosen again.
     forget.current?.();
+    if (file.size > MOST_BYTES)
+      return setUnread(
+        `${file.name} has ${formatBytes(file.size)}: expected at most ${formatBytes(MOST_BYTES)}.`,
+      );
+    const content = await file.text().catch(() => null);
+    if (content === null) return setUnread(`${file.name} cannot be read: choose it again.`);
     write(content);
     if (!target?.uploads) take(file.name, content);
     else
@@ -86,7 +98,7 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
         rows={3}
         spellCheck={false}
         value={text}
-        error={send.error?.message ?? read.error?.message ?? error}
+        error={unread || (send.error?.message ?? read.error?.message ?? error)}
         onChange={(event) => write(event.currentTarget.value)}
       />
       <div className={classes.ownActions}>

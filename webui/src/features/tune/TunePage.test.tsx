@@ -158,6 +158,19 @@ it('a file that is chosen gives the defaults, and the run can be started here', 
   await waitFor(() => expect(started).toMatchObject([{ defaults: { workers: 3 } }]));
 });
 
+it('a file that is too large or has vanished is told of, and what stands there stays', async () => {
+  await open();
+  const input = document.querySelector('input[type=file]') as HTMLInputElement;
+  const field = screen.getByRole('textbox', { name: 'Your own configuration file' });
+  await userEvent.type(field, 'workers = 2');
+  await userEvent.upload(input, new File(['#'.repeat(2 ** 20 + 1)], 'disk.img'));
+  expect(await screen.findByText(/disk\.img has 1\.00\sMiB: expected at most/)).toBeVisible();
+  const gone = Object.assign(new File(['x'], 'gone.conf'), { text: () => Promise.reject(new Error('gone')) });
+  await userEvent.upload(input, gone);
+  expect(await screen.findByText('gone.conf cannot be read: choose it again.')).toBeVisible();
+  expect(field).toHaveValue('workers = 2');
+});
+
 it('a target that speaks another protocol has other workloads, and begins with its usual one', async () => {
   await open();
   const workload = () => screen.getByRole('combobox', { name: 'Workload' });
