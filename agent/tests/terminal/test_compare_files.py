@@ -99,6 +99,7 @@ def test_new_file_that_the_server_refuses_is_bad_input(command, old_file, tmp_pa
         (("--base", "{old}"), "--base: one file given; expected two, --base OLD --base NEW"),
         (("--base", "{old}") * 3, "--base: 3 files given; expected two"),
         (("1", "--base", "{old}", "--base", "{old}"), "--base: expected without numbers of runs"),
+        (("1", "2", "--upstream", "app=20ms"), "--upstream: expected together with --base OLD --base NEW"),
         (("1", "--most-loss", "3"), "--most-loss: expected together with --base OLD --base NEW"),
         (("--base", "{old}") * 2 + ("--most-loss", "lots"), "--most-loss lots: expected percent from 0 to"),
         (("--base", "{old}") * 2 + ("--most-loss", "100"), "--most-loss 100: expected percent from 0 to"),

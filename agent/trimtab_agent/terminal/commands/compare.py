@@ -109,7 +109,7 @@ def compare(
 
 def _refuse_without_files(context: typer.Context) -> None:
     """What says how files are measured would be passed over without a word."""
-    for name in ("most_loss", "target", "workload", "memory", "start", "link", "set_"):
+    for name in ("most_loss", "target", "upstream", "workload", "memory", "start", "link", "set_"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             option = "--" + name.strip("_").replace("_", "-")
