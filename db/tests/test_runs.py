@@ -7,6 +7,7 @@ from trimtab_db import records
 from trimtab_db.errors import RecordChangedError, RecordConflictError, RecordNotFoundError
 from trimtab_db.notes import notes_version
 from trimtab_db.records import RunPhase, RunState
+from trimtab_db.repository import runs
 from trimtab_trials.trial import TrialPurpose
 
 
@@ -116,6 +117,17 @@ def test_resumed_run_has_no_end_and_no_error_any_more(repository, make_run):
     first_stretch = failed.finished_at - run.started_at
     assert stopped.finished_at - stopped.started_at >= first_stretch
     assert stopped.finished_at - run.created_at > stopped.finished_at - stopped.started_at
+
+
+def test_clock_that_was_set_back_makes_no_run_shorter_than_nothing(repository, make_run, monkeypatch):
+    """Neither one that has ended, nor what a resumed one is said to have taken so far."""
+    run = make_run(repository)
+    earlier = run.started_at - timedelta(hours=1)
+    monkeypatch.setattr(runs, "now", lambda: earlier)
+    repository.set_run_state(run.id, RunState.STOPPED)
+    assert repository.run(run.id).finished_at == run.started_at
+    repository.set_run_state(run.id, RunState.RUNNING)
+    assert repository.run(run.id).started_at == earlier
 
 
 def test_only_running_runs_become_interrupted(repository, make_run):

@@ -160,7 +160,8 @@ class RunRepository(RepositoryPart):
                 so_far = (row.finished_at or row.started_at) - row.started_at
                 row.started_at, row.finished_at = now() - so_far, None
             else:
-                row.finished_at = now()
+                # A clock that was set back meanwhile makes no stretch that is less than none.
+                row.finished_at = max(now(), row.started_at)
 
     def set_run_phase(self, run_id: int, phase: RunPhase) -> None:
         """Note what the run is doing now."""
