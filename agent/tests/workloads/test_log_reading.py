@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import pytest
 from trimtab_agent.errors import SpecError
@@ -74,6 +75,13 @@ def test_file_that_cannot_be_read_is_named(tmp_path, name):
         read([tmp_path / name])
 
 
+def test_pipe_is_refused_and_not_waited_for(tmp_path):
+    """Nobody may write into it; and it is read twice, for the order of the logs first."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SpecError, match="pipe is a pipe, which can be read only once; expected a file"):
+        read([tmp_path / "pipe"])
+
+
 def test_reading_can_be_stopped(tmp_path):
     """At the next report of progress."""
     (tmp_path / "a.log").write_bytes(log_lines(10, 100) * 200)
@@ -105,6 +113,22 @@ def test_learnt_workload_can_be_named_built_and_run(tmp_path, command, settings)
         model.unlink()
     with pytest.raises(SpecError, match="`trimtab workload learn` learns it again"):
         check(RunSpec(workload="own-shop"), own)
+
+
+@pytest.mark.parametrize("text", ['help = "mine"', "half of a definit"])
+def test_definition_that_was_written_by_hand_is_not_replaced(tmp_path, command, settings, text):
+    """Nor one that is not finished. What was learnt before is: the same log gives it again."""
+    (tmp_path / "a.log").write_bytes(log_lines(10))
+    own = settings.var / "workloads" / "by-hand.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(text)
+    learn = ("workload", "learn", str(tmp_path / "a.log"), "--name=by-log")
+    code, _, errors = command(*learn[:-1], "--name=by-hand")
+    assert (code, own.read_text()) == (2, text)
+    assert f"{own} was not learnt, and would be lost; expected another name" in errors
+    for _ in range(2):
+        code, _, errors = command(*learn)
+        assert code == 0, errors
 
 
 def test_access_log_says_how_to_learn_it(tmp_path):

@@ -76,6 +76,15 @@ def make_workload(parameters: WorkloadParameters, own: Path | None = None) -> Wo
     return DrawnWorkload(definition, seed=parameters.seed, time_scale=parameters.time_scale)
 
 
+def written_by_hand(name: str, own: Path) -> Path | None:
+    """The user's own definition of that name, if it is none that was learnt: nobody learns it again."""
+    file = own / f"{name}.toml"
+    try:
+        return None if not file.exists() or read_definition_file(file).learnt is not None else file
+    except SpecError:
+        return file
+
+
 def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
     """Writes a learnt workload of that name to the user's folder; returns the path of its definition.
 

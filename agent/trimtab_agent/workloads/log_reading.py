@@ -67,6 +67,8 @@ def _first_time_s(path: Path) -> float:
 
 def _open(path: Path, files: ExitStack) -> tuple[IO[bytes], IO[bytes] | gzip.GzipFile]:
     """The file as it is on disk, and its uncompressed contents."""
+    if path.is_fifo():
+        raise SpecError("log", f"the log {path} is a pipe, which can be read only once; expected a file")
     try:
         raw = files.enter_context(path.open("rb"))
         compressed = raw.read(2) == GZIP_MAGIC

@@ -50,6 +50,7 @@ from trimtab_agent.workloads.choice import (
     make_workload,
     read_definition_file,
     save_learnt,
+    written_by_hand,
 )
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 from trimtab_agent.workloads.log_reading import read_logs
@@ -165,6 +166,10 @@ def learn_workload(
             "name", f"name = {name!r}: a workload that comes with Trimtab is called so; expected another name"
         )
     own = VarPaths(settings_of(var=var).var.resolve()).workloads
+    if (file := written_by_hand(name, own)) is not None:
+        raise SpecError(
+            "name", f"name = {name!r}: {file} was not learnt, and would be lost; expected another name"
+        )
     learner = Learner(session_gap, sample, seed)
     console = console_for(stderr=True)
     with closing(StopSignal()) as stop, stopped_by_signals(stop.request), _progress(console) as progress:
