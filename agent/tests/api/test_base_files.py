@@ -176,6 +176,17 @@ def test_name_that_is_a_path_is_not_used_and_old_files_make_room(start_daemon, m
     assert [path.exists() for path in paths] == [False, False, True, True]
 
 
+def test_file_that_cannot_be_kept_is_told_of_in_a_sentence(start_daemon):
+    """As on a full disk; here a file is in the way of the folder."""
+    daemon = start_daemon(uploads=True)
+    folder = daemon.settings.var / "uploads" / "nginx"
+    folder.parent.mkdir()
+    folder.write_text("in the way")
+    refused = send(daemon.client, NGINX.encode(), called="own.conf")
+    assert refused.status_code == 503, refused.text
+    assert refused.json()["error"]["message"].startswith(f"own.conf cannot be kept in {folder}: ")
+
+
 def test_file_that_is_replaced_goes(start_daemon):
     """The same bytes are no other file; a path that nobody was given is none either."""
     daemon = start_daemon(uploads=True)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 from trimtab_tuner.checking.reach import Reach, beyond, can_be_told
@@ -18,7 +19,7 @@ from trimtab_tuner.targets.base import RenderError, Target
 from trimtab_tuner.targets.kinds import other_kind
 
 from trimtab_agent.base_file import BYTE_ORDER_MARK, encoding_of
-from trimtab_agent.errors import SpecError
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.settings import AgentSettings
 
@@ -40,6 +41,7 @@ class Uploads:
     def __init__(self, settings: AgentSettings) -> None:
         self._settings = settings
         self._all = VarPaths(settings.var.resolve()).uploads
+        self._alone = threading.Lock()  # two tabs may send at once
 
     def folder(self, target: Target) -> str | None:
         """Where those of the target lie; None where none are taken."""
@@ -59,21 +61,35 @@ class Uploads:
         """Keeps the file and gives its path; raises SpecError, field `base`, for one that is not taken.
 
         `name` is what its user calls it; one that is more than a plain name becomes the target's usual one.
+        Raises HostError where there is no room for it.
         """
         folder = self.folder(target)
         if folder is None:
             raise SpecError("base", f"a whole file of {target.name} is not taken here; {_ELSE}")
         called = name if _PLAIN.fullmatch(name) else target.file_name
         _look_through(target, called, content)
-        place = Path(folder) / hashlib.sha256(content).hexdigest()[:16]
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = place / called
-        path.write_bytes(content)
-        os.utime(place)
-        by_age = sorted(Path(folder).iterdir(), key=lambda each: each.stat().st_mtime_ns, reverse=True)
-        for old in by_age[KEPT:]:
-            shutil.rmtree(old, ignore_errors=True)
-        return str(path)
+        try:
+            with self._alone:
+                return str(_kept(Path(folder), called, content))
+        except OSError as error:
+            raise HostError(f"{called} cannot be kept in {folder}: {error.strerror}") from error
+
+
+def _kept(folder: Path, called: str, content: bytes) -> Path:
+    """Keeps the file, whole or not at all, and drops the oldest; raises OSError."""
+    place = folder / hashlib.sha256(content).hexdigest()[:16]
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path, part = place / called, place / ".part"
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    os.utime(place)
+    by_age = sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime_ns, reverse=True)
+    for old in by_age[KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return path
 
 
 def _look_through(target: Target, name: str, content: bytes) -> None:
