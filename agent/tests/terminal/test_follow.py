@@ -1,15 +1,21 @@
 """Following a run in the terminal, in this process."""
 
 import io
+import json
 import os
 import signal
 import threading
+from contextlib import ExitStack
 
+import httpx
 from live_support import tiny_spec
 from rich.console import Console
 from trimtab_agent.errors import HostError
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.terminal.daemon import API, Daemon
 from trimtab_agent.terminal.follow import Follower, RunsHere
 from trimtab_db.records import RunState
+from waiting import until
 
 
 def test_stop_that_does_not_arrive_is_told_and_tried_again(simulated, runtime):
@@ -55,6 +61,32 @@ def test_last_line_of_a_stopped_run_says_that_it_was_stopped(simulated, runtime,
     last = [line for line in shown.getvalue().splitlines() if " % searching, " in line][-1]
     assert " % searching, stopped, trial 3/" in last
     assert "trial 3/3 " not in last
+
+
+def test_run_whose_end_was_missed_is_known_by_what_is_recorded(simulated, runtime):
+    """As by a terminal that was stopped by Ctrl-Z overnight: the stream keeps so many events for it."""
+    run_id = runtime.service.start(tiny_spec())
+    runtime.service.wait()
+    VarPaths(runtime.settings.var).daemon_lock.write_text(json.dumps({"database": runtime.repository.place}))
+    over = threading.Event()
+
+    def stream():
+        yield b'event: lost\ndata: {"events": 30000}\n\n'
+        over.wait()
+
+    def answered(request):
+        if request.method == "POST":
+            return httpx.Response(201, json={"id": run_id})
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=stream())
+
+    transport = httpx.MockTransport(answered)
+    with ExitStack() as opened, httpx.Client(transport=transport, base_url=API) as client:
+        opened.callback(over.set)
+        daemon = Daemon(client, runtime.settings, opened).listen(runtime.repository)
+        assert daemon.start(tiny_spec()) == run_id
+        until(daemon.ended)
+        assert daemon.end(run_id).state is RunState.FINISHED
+        over.set()
 
 
 class HeldWhileCleared(threading.Event):

@@ -171,11 +171,21 @@ class Daemon:
                 if event.event == "run" and data["run_id"] == run_id and data["state"] in ENDED:
                     self._failed = data["state"] == RunState.FAILED.value
                     return
+                # A terminal that was stopped for long has missed events; the end may be among them.
+                if event.event == "lost" and self._is_over(run_id):
+                    return
         except httpx.TransportError:
             return  # the daemon was killed
         finally:
             self._over.set()
             self.arrived.set()
+
+    def _is_over(self, run_id: int) -> bool:
+        """Whether what is recorded says so, or that there is no such run any more."""
+        try:
+            return self._repository.run(run_id).state is not RunState.RUNNING
+        except RecordNotFoundError:
+            return True
 
     def _holder(self) -> dict[str, Any]:
         return holder_of(VarPaths(self._settings.var).daemon_lock)
