@@ -302,7 +302,8 @@ class RunNotes(BaseModel):
 
     name: RunName | None = None
     archived: bool | None = None
-    notes: Annotated[str, Field(max_length=10_000)] | None = None
+    # PostgreSQL keeps no text with a zero byte in it.
+    notes: Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")] | None = None
     tags: Annotated[list[Tag], Field(max_length=20)] | None = None
 
 

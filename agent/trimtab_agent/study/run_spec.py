@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.judging.score import Objective
 from trimtab_tuner.workloads.conditions import Memory, Start
@@ -10,8 +10,12 @@ from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.upstream import Name
 
+from trimtab_agent.results.naming import ONE_LINE
+
 StationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
-Tag = Annotated[str, Field(min_length=1, max_length=40)]
+Tag = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40, pattern=ONE_LINE)
+]
 
 
 class KnobSpec(BaseModel):
