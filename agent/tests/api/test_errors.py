@@ -76,6 +76,9 @@ def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):
         ('{"target": "iis"}', "target", "iis"),
         # Who may start a run through a browser may not therefore read or run the host's files.
         ('{"target": "nginx", "base": "/etc/nginx/nginx.conf"}', "base", "trimtab tune --base FILE"),
+        # JSON may name half a character, which no reply can carry.
+        ('{"knobs": {"\\ud800": {"fixed": 1}}}', "knobs.\\ud800", "\\ud800"),
+        ('{"defaults": {"\\ud800": 1}}', "defaults.\\ud800", "\\ud800"),
         ('{"budget_trials": 0}', "budget_trials", "too small for one trial"),
         ('{"knobs": {"workers": {"fixed": 0}}}', "knobs.workers", "workers"),
         ('{"settings": {"ladder_points": 1}}', "settings.ladder_points", "ladder_points"),

@@ -61,3 +61,12 @@ def test_reader_that_has_seen_enough_is_no_trouble(command):
     done = command(writing, "runs", "--json")
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_name_of_a_file_that_is_no_text_is_shown_all_the_same(command, tmp_path):
+    """Terminals of most locales take nothing but text."""
+    file = tmp_path / os.fsdecode(b"caf\xe9.conf")
+    file.write_text("events {}\nhttp { server { listen 80; root /srv; } }\n")
+    done = command(subprocess.PIPE, "check", str(file), "--target=nginx", PYTHONIOENCODING="utf-8:strict")
+    assert done.stderr == ""
+    assert "caf\\udce9.conf" in done.stdout

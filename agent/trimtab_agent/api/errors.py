@@ -57,8 +57,13 @@ def error_reply(
     status: int, code: str, message: str, field: str | None = None, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """A reply with the canonical body."""
-    body = ErrorBody(error=Error(code=code, message=message, field=field))
+    body = ErrorBody(error=Error(code=code, message=_sendable(message), field=field and _sendable(field)))
     return JSONResponse(body.model_dump(), status_code=status, headers=headers)
+
+
+def _sendable(text: str) -> str:
+    """The text as UTF-8 has it: JSON may name half a character, and a file bytes that are none."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def add_error_handlers(app: FastAPI) -> None:

@@ -34,6 +34,8 @@ def listen(settings: AgentSettings) -> socket.socket:
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind)
+    except UnicodeError as error:  # before anybody is asked for it
+        raise HostError(f"the daemon cannot listen on {settings.host}: that is no name of a host") from error
     except OSError as error:
         raise HostError(f"the daemon cannot listen on {settings.host}: {error.strerror}") from error
     try:

@@ -15,6 +15,7 @@ With `--json` a command prints one JSON document on standard output and shows pr
 error.  Errors are then the API's error body.
 """
 
+import io
 import json
 import logging
 import os
@@ -64,6 +65,9 @@ DAEMON_LOG = logging.Formatter("%(asctime)s trimtab: %(message)s", "%Y-%m-%d %H:
 
 def main() -> None:
     """Runs the command line; every failure that we know of is one sentence and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # Names of files need not be text, and not every terminal has a bar's blocks.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _run()
     except OSError:

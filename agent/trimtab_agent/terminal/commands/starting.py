@@ -1,6 +1,7 @@
 """What the commands that start a run share: its options, who carries it out, and how it ends."""
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -151,7 +152,7 @@ def make_spec(
     """
     definition = read_definition_file(Path(workload)) if workload and is_path(workload) else None
     try:
-        return RunSpec(
+        spec = RunSpec(
             workload=workload if definition is None else definition.name,
             definition=definition,
             base=None if base is None else str(base.absolute()),
@@ -163,6 +164,12 @@ def make_spec(
         )
     except ValidationError as error:
         raise refusal(error) from error
+    for name, value in spec.model_dump().items():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:  # a file may be called so, and nobody could record it
+            raise SpecError(name, f"{name} = {value!r}: expected text in UTF-8") from error
+    return spec
 
 
 def _parse_upstream(text: str) -> tuple[str, str]:
@@ -205,9 +212,15 @@ def parse_setting(text: str) -> tuple[str, Any]:
     if not equals or not name:
         raise SpecError("settings", f"--set {text}: expected FIELD=VALUE")
     try:
-        return name, json.loads(value)
-    except ValueError:
+        return name, json.loads(value, parse_constant=str, parse_float=_finite)
+    except (ValueError, RecursionError):
         return name, value
+
+
+def _finite(text: str) -> float | str:
+    """A number; as a word what is beyond all numbers, which JSON could not hand on."""
+    number = float(text)
+    return number if math.isfinite(number) else text
 
 
 def _value(text: str) -> int | str:

@@ -1,5 +1,6 @@
 """`trimtab tune`: a run from its options to its outcome; beside a daemon, in the daemon."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -184,8 +185,11 @@ def _refuse_beside_resume(context: typer.Context) -> None:
 def _parse_ladder(text: str) -> list[float]:
     """`5000,10000`: rates in requests per second."""
     try:
-        return [float(rate) for rate in text.split(",")]
-    except ValueError as error:
+        rates = [float(rate) for rate in text.split(",")]
+    except ValueError:
+        rates = []
+    if not rates or not all(map(math.isfinite, rates)):
         raise SpecError(
             "ladder", f"--ladder {text}: expected rates in requests per second, as in 5000,10000,20000"
-        ) from error
+        )
+    return rates
