@@ -112,7 +112,7 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--set", "rate_duration_s=1e400"], "rate_duration_s = '1e400': expected"),
         (["--set", f"constraints={'[' * 20_000}"], "constraints"),
         (["--ladder", "1000,nan"], "--ladder 1000,nan: expected rates in requests per second"),
-        (["--base", "/tmp/\udcff.conf"], "base = '/tmp/\\udcff.conf': expected text in UTF-8"),
+        (["--base", "/srv/\udcff.conf"], "base = '/srv/\\udcff.conf': expected text in UTF-8"),
         (["--set", "directory=3"], "directory: no such setting"),
         (["--knob", "workers=5:2"], "workers: low 5 is above high 2"),
         (["--knob", "workers=two"], "workers = 'two': expected an integer from 1"),

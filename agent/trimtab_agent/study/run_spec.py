@@ -13,9 +13,7 @@ from trimtab_tuner.workloads.upstream import Name
 from trimtab_agent.results.naming import ONE_LINE
 
 StationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
-Tag = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40, pattern=ONE_LINE)
-]
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=40, pattern=ONE_LINE)]
 
 
 class KnobSpec(BaseModel):
