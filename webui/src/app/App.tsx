@@ -24,7 +24,7 @@ function makeQueryClient(onTokenMissing: () => void): QueryClient {
         refetchOnWindowFocus: false,
         networkMode: 'always',
         retry: (failures, error) =>
-          failures < 2 && !(error instanceof ApiError && error.status in { 401: 1, 404: 1 }),
+          failures < 2 && !(error instanceof ApiError && error.status in { 401: 1, 404: 1, 422: 1 }),
       },
       mutations: { networkMode: 'always' },
     },
