@@ -293,13 +293,20 @@ OWN_DEFAULTS: dict[str, Configuration] = {
 
 
 LIMITED = tuple(name for name in FREE if name not in ("mp", "mt"))
-BALANCED = ("sped", "symped", "shared-symped", "amped", "co-amped", "uring")
+BALANCED = ("sped", "symped", "shared-symped", "n-copy", "amped", "co-amped", "uring")
 CACHED = tuple(name for name in FREE if name not in ("amped", "co-amped", "uring"))
 BLOCKED = tuple(name for name in FREE if name != "uring")
 # Values that the server refuses to some architectures.
 TAKEN = (
     OnlyWith(knob="accept_limit", otherwise="inf", other="architecture", among=LIMITED),
     OnlyWith(knob="accept_limit", values=("auto",), otherwise="inf", other="architecture", among=BALANCED),
+    OnlyWith(  # of n-copy what is copied decides; with all others `copy_of` stays at its default
+        knob="accept_limit",
+        values=("auto",),
+        otherwise="inf",
+        other="copy_of",
+        among=("sped", "symped", "shared-symped", "uring"),
+    ),
     OnlyWith(knob="sendfile", values=("off",), otherwise="nonblocking", other="architecture", among=CACHED),
     OnlyWith(
         knob="sendfile", values=("blocking",), otherwise="nonblocking", other="architecture", among=BLOCKED
