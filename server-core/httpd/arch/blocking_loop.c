@@ -129,9 +129,12 @@ static unsigned idle_longer(const struct worker *worker, uint64_t since_ns)
     return count;
 }
 
-/* Says whether the connection, which is idle, should be closed for a client that waits. */
+/* Says whether the connection, which is idle, should be closed for a client that waits. It is asked in this
+ * order: whoever gives way meanwhile is counted as idle longer, or has a place free, or has taken the client.
+ */
 static bool should_give_way(const struct worker *worker, const struct connection *connection)
 {
+    const unsigned longer = idle_longer(worker, connection->started_ns);
     const unsigned parts = worker->layout.parts;
     const int64_t in_all = worker_connections_in_all(worker);
     int64_t places = 0;
@@ -144,7 +147,7 @@ static bool should_give_way(const struct worker *worker, const struct connection
         return false;
     for (size_t i = 0; i < worker->listener_count; i++)
         waiting += accept_policy_waiting(worker->listeners[i]);
-    return idle_longer(worker, connection->started_ns) < waiting;
+    return longer < waiting;
 }
 
 /* Waits until the connection can go on. Returns the flags of io/events.h. */
