@@ -177,7 +177,7 @@ static void make_place(struct event_loop *loop)
     struct connection *connection;
 
     while ((int64_t)worker->counters->connections_open > worker->max_connections &&
-           (connection = recycle_choose(&loop->recycling, worker, NULL, NULL)) != NULL)
+           (connection = recycle_choose(worker, NULL, NULL)) != NULL)
         retire(worker, &connection->timer);
     recycling_look(&loop->recycling, worker);
 }

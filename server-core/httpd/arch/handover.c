@@ -26,10 +26,9 @@ union control {
     struct cmsghdr alignment;
 };
 
-/* Of this process: what it receives from; who has not said yet that it sends no more; who gives way. */
+/* Of this process: what it receives from; who has not said yet that it sends no more. */
 static const struct handover *incoming;
 static unsigned senders;
-static struct recycling recycling;
 static void (*tell_adopted)(struct connection *connection);
 
 bool handover_expects_more(const struct worker *worker)
@@ -94,7 +93,7 @@ void handover_ask_for_place(const struct handover *handover)
 
 static void make_place(struct worker *worker)
 {
-    struct connection *connection = recycle_choose(&recycling, worker, NULL, NULL);
+    struct connection *connection = recycle_choose(worker, NULL, NULL);
 
     if (connection)
         serving_retire(worker, &connection->timer);

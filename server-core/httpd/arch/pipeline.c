@@ -143,8 +143,7 @@ static bool prepare_readers(struct pipeline *pipeline, size_t capacity)
     for (unsigned i = 0; i < pipeline->reader_count; i++) {
         struct reader *reader = &pipeline->readers[i];
 
-        reader->recycling = calloc(pipeline->acceptor_count, sizeof(*reader->recycling));
-        if (!reader->recycling || !prepare_stage(pipeline, &reader->stage, i, i) ||
+        if (!prepare_stage(pipeline, &reader->stage, i, i) ||
             !queue_init(&reader->queue, capacity, reader->stage.worker->counters) ||
             (i > 0 && !open_further_reader(pipeline, reader->stage.worker)))
             return false;

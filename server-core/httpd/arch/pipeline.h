@@ -8,7 +8,6 @@
 #include "httpd/arch/posting.h"
 #include "httpd/arch/queue.h"
 #include "httpd/connection/connection.h"
-#include "httpd/connection/recycle.h"
 #include "httpd/connection/worker.h"
 
 #include <pthread.h>
@@ -47,7 +46,6 @@ struct reader {
     struct stage stage;
     struct queue queue;            /* of items (below) */
     struct queue *write;           /* where its replies go */
-    struct recycling *recycling;   /* for each acceptor */
     void *replies[PIPELINE_BATCH]; /* prepared since they were last handed over */
     size_t reply_count;
 };

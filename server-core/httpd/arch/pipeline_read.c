@@ -198,9 +198,7 @@ static void recycle(struct reader *reader)
     for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
         struct acceptor *acceptor = &pipeline->acceptors[i];
         struct connection *connection =
-            atomic_load(&acceptor->recycling)
-                ? recycle_choose(&reader->recycling[i], reader->stage.worker, came_from, &i)
-                : NULL;
+            atomic_load(&acceptor->recycling) ? recycle_choose(reader->stage.worker, came_from, &i) : NULL;
 
         if (connection && atomic_exchange(&acceptor->recycling, false))
             retire(reader, &connection->timer);

@@ -199,7 +199,7 @@ void accept_queue_make_places(struct accept_queue *queue, void (*retire)(void *u
     struct connection *connection;
 
     while ((int64_t)(worker->counters->connections_open + queue->length) > worker->max_connections &&
-           (connection = recycle_choose(&queue->recycling, worker, NULL, NULL)) != NULL)
+           (connection = recycle_choose(worker, NULL, NULL)) != NULL)
         retire(user, &connection->timer);
     recycling_look(&queue->recycling, worker);
 }

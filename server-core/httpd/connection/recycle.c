@@ -4,56 +4,26 @@
 #include "httpd/connection/recycle.h"
 
 struct search {
-    struct recycling *recycling;
     bool (*fits)(const struct connection *connection, const void *user);
     const void *user;
+    struct connection *found;
 };
 
-/* Called with each connection's timer: remembers those that have been idle longest, in their order. */
-static void remember(void *user, struct timer *timer)
+/* Called with each connection's timer. */
+static void compare(void *user, struct timer *timer)
 {
-    const struct search *search = user;
-    struct recycling *recycling = search->recycling;
+    struct search *search = user;
     struct connection *connection = connection_of_timer(timer);
-    unsigned place = recycling->known_count;
 
-    if (!connection_is_idle(connection) || (search->fits && !search->fits(connection, search->user)))
-        return;
-    if (place < RECYCLE_KNOWN)
-        recycling->known_count++;
-    else if (connection->started_ns < recycling->known[place - 1].since_ns)
-        place--;
-    else
-        return;
-    for (; place > 0 && connection->started_ns < recycling->known[place - 1].since_ns; place--)
-        recycling->known[place] = recycling->known[place - 1];
-    recycling->known[place] = (struct idle_connection){connection, connection->started_ns};
+    if (connection_is_idle(connection) && (!search->fits || search->fits(connection, search->user)) &&
+        (!search->found || connection->started_ns < search->found->started_ns))
+        search->found = connection;
 }
 
-/* Says whether a connection has been idle all the time. Its structure may be that of another by now, which
- * has come later. */
-static bool is_idle_still(const struct idle_connection *known)
+static struct connection *idle_longest(struct worker *worker, struct search search)
 {
-    return connection_is_idle(known->connection) && known->connection->started_ns == known->since_ns;
-}
-
-/* Returns the connection that has been idle longest; NULL if none has been for RECYCLE_IDLE_NS. All are
- * looked through when as many as can be remembered have given way, or when others may have been idle long
- * enough. */
-static struct connection *idle_longest(struct recycling *recycling, struct worker *worker,
-                                       bool (*fits)(const struct connection *connection, const void *user),
-                                       const void *user)
-{
-    while (recycling->next < recycling->known_count && !is_idle_still(&recycling->known[recycling->next]))
-        recycling->next++;
-    if (recycling->next == recycling->known_count &&
-        (recycling->known_count == RECYCLE_KNOWN ||
-         worker->now_ns >= recycling->looked_ns + RECYCLE_IDLE_NS)) {
-        recycling->known_count = recycling->next = 0;
-        recycling->looked_ns = worker->now_ns;
-        timers_for_each(&worker->timers, remember, &(struct search){recycling, fits, user});
-    }
-    return recycling->next < recycling->known_count ? recycling->known[recycling->next].connection : NULL;
+    timers_for_each(&worker->timers, compare, &search);
+    return search.found;
 }
 
 static bool may_give_way(const struct worker *worker, const struct connection *connection)
@@ -61,21 +31,21 @@ static bool may_give_way(const struct worker *worker, const struct connection *c
     return connection && connection->started_ns + RECYCLE_IDLE_NS <= worker->now_ns;
 }
 
-struct connection *recycle_choose(struct recycling *recycling, struct worker *worker,
+struct connection *recycle_choose(struct worker *worker,
                                   bool (*fits)(const struct connection *connection, const void *user),
                                   const void *user)
 {
-    struct connection *connection = idle_longest(recycling, worker, fits, user);
+    struct connection *connection = idle_longest(worker, (struct search){.fits = fits, .user = user});
 
     return may_give_way(worker, connection) ? connection : NULL;
 }
 
 bool recycling_look(struct recycling *recycling, struct worker *worker)
 {
-    const struct connection *connection = idle_longest(recycling, worker, NULL, NULL);
+    const struct connection *connection = idle_longest(worker, (struct search){0});
 
     recycling->possible = may_give_way(worker, connection);
-    recycling->again_ns = (connection ? connection->started_ns : recycling->looked_ns) + RECYCLE_IDLE_NS;
+    recycling->again_ns = (connection ? connection->started_ns : worker->now_ns) + RECYCLE_IDLE_NS;
     return recycling->possible;
 }
 

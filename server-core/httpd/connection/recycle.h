@@ -11,34 +11,23 @@
 #include "httpd/connection/connection.h"
 
 #define RECYCLE_IDLE_NS (500 * NS_PER_MS) /* a connection gives way that has been idle for so long */
-#define RECYCLE_KNOWN   64                /* that have been idle longest are remembered */
 
-/*
- * Of who makes places for others. To look through tens of thousands of connections takes milliseconds, so it
- * is not done for each client: those that had been idle longest are remembered, and one that is idle still
- * has been so for longer than all that were not among them. Zeroed: none is known.
- */
+/* Of a worker that accepts. */
 struct recycling {
-    bool possible;      /* there was a connection that may give way when that was last looked at */
-    uint64_t again_ns;  /* there is none before */
-    uint64_t looked_ns; /* when all were looked through */
-    unsigned known_count, next;
-    struct idle_connection {
-        struct connection *connection;
-        uint64_t since_ns;
-    } known[RECYCLE_KNOWN]; /* the first has been idle longest; those before `next` have given way */
+    bool possible;     /* there was a connection that may give way when that was last looked at */
+    uint64_t again_ns; /* there is none before */
 };
 
-/* Says whether a worker whose places are all taken should accept all the same. It looks at its connections no
- * more often than the answer can change. */
+/* Says whether a worker whose places are all taken should accept all the same. It looks through its
+ * connections no more often than the answer can change. */
 bool recycling_is_possible(struct recycling *recycling, struct worker *worker);
 
 /* To be called when a client waits: looks again. */
 bool recycling_look(struct recycling *recycling, struct worker *worker);
 
-/* Returns the idle connection that gives way first, of those that `fits` says so of (NULL: of all), always
- * the same ones for one `recycling`; NULL if none may. */
-struct connection *recycle_choose(struct recycling *recycling, struct worker *worker,
+/* Returns the idle connection that gives way first, of those that `fits` says so of (NULL: of all); NULL if
+ * none may. */
+struct connection *recycle_choose(struct worker *worker,
                                   bool (*fits)(const struct connection *connection, const void *user),
                                   const void *user);
 
