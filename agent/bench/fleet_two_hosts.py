@@ -32,13 +32,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from fleet_rack import Rack, RackHost
 
 LEAST_ROUNDS = 3
-BUDGET = 3  # the default and two others
+BUDGET = 2  # the default and another one
 FIRST_LIMIT_S, LIMIT_S = 1200.0, 900.0  # of one run
 WITHIN = 0.03
 RUN = (
     *("--workload", "tcp-1k", "--objective", "peak", "--strategy", "random", "--seed", "1"),
     *("--budget", str(BUDGET), "--set", "confirmation_repeats=0", "--set", "elimination_trials=0"),
-    *("--set", "early_stopping=false", "--set", "learn=false", "--json"),
+    *("--set", "early_stopping=false", "--set", "learn=false", "--set", "ladder_points=5"),
+    *("--set", "rate_duration_s=3", "--set", "expert_baseline=false", "--json"),
 )
 
 

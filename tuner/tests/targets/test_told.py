@@ -296,6 +296,15 @@ def test_a_missing_module_is_named_with_its_package(target, said, package):
     assert lacking(target, "some other mistake") == ""
 
 
+def test_all_modules_that_are_missing_are_named():
+    """lighttpd tells of them together."""
+    failed = "dlopen() failed for: /m/mod_{0}.so /m/mod_{0}.so: no such file\n"
+    sentences = lacking("lighttpd", failed.format("deflate") + failed.format("magnet"))
+    assert sentences.count("It needs the module") == 2
+    assert "lighttpd-mod-deflate" in sentences
+    assert "lighttpd-modules-lua" in sentences
+
+
 @pytest.mark.parametrize(
     ("target", "said", "version"),
     [

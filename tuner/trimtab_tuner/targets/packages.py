@@ -100,12 +100,16 @@ def wanted_by(said: str) -> str:
 
 
 def lacking(target: str, said: str) -> str:
-    """A sentence on the module that is missing by the server's words, and its package; "" where none is."""
-    wanted = wanted_by(said)
-    for pattern, version in _LATER.get(target, {}).items() if wanted else ():
+    """A sentence on each module that is missing by the server's words, and its package; "" where none is."""
+    wanted = dict.fromkeys(match[1] for pattern in _LACKING for match in pattern.finditer(said))
+    return " ".join(filter(None, (_lacking(target, each) for each in wanted)))
+
+
+def _lacking(target: str, wanted: str) -> str:
+    for pattern, version in _LATER.get(target, {}).items():
         if re.fullmatch(pattern, wanted):
             return f"It needs {target} {version} or later."
-    for pattern, (module, package) in _TABLES.get(target, {}).items() if wanted else ():
+    for pattern, (module, package) in _TABLES.get(target, {}).items():
         if match := re.fullmatch(pattern, wanted):
             called = module or wanted
             if not package:
