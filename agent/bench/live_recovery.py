@@ -38,6 +38,7 @@ from live_lab import (
     Asking,
     Kept,
     Lab,
+    Ticking,
     arguments,
     bounded,
     lab,
@@ -52,6 +53,7 @@ from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import LiveDecisionKind, LiveMode, RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
+from trimtab_tuner.live.observed import observed_together
 from trimtab_tuner.workloads.definition import Definition
 
 ROUNDS = int(os.environ.get("TRIMTAB_ROUNDS", "3"))
@@ -149,14 +151,14 @@ def compared(
     costs: dict[str, list[float]] = {name: [] for name in texts}
     made.asked(asked, TURNS * len(texts) * (BLOCK_S + WASHOUT_S) + 30)
     with made.observed() as observer:
+        tick = Ticking(observer)
         for _ in range(TURNS):
             for name in map(str, chance.permutation(list(texts))):
                 made.file.write_text(texts[name])
                 os.kill(made.server.pid, signal.SIGHUP)
-                time.sleep(WASHOUT_S)
-                observer.read()
-                time.sleep(BLOCK_S)
-                seen = observer.read()
+                for _ in range(2 * WASHOUT_S):
+                    tick()
+                seen = observed_together([tick() for _ in range(2 * BLOCK_S)])
                 costs[name].append(1000 * seen.arm.cpu_s / max(seen.arm.requests, 1))
     return costs
 
