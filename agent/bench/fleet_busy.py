@@ -160,7 +160,7 @@ def main() -> None:
     cpus = os.cpu_count() or 1
     print("## A host at full load\n")
     print(
-        f"For {minutes:g} minutes {taken:.0%} of {cpus} CPUs were taken, which {SPINNERS * cpus} other "
+        f"For {minutes:g} min {taken:.0%} of {cpus} CPUs were taken, which {SPINNERS * cpus} other "
         "processes wanted too (`agent/bench/fleet_busy.py`).\n"
     )
     print("| host | taken for dead | longest silence, s | trials or tasks | done twice |")
