@@ -31,6 +31,14 @@ def in_unit(value: float, unit: str) -> str:
     return f"{f'{value:,.0f}' if unit in WHOLE else in_digits(value)} {unit}".rstrip()
 
 
+def in_time(time_us: float) -> str:
+    """A time in the unit in which it has up to three digits before the point, as the pages tell it."""
+    for unit, us in (("s", 1e6), ("ms", 1e3)):
+        if time_us >= 0.9995 * us:  # what is rounded to a thousand is one of the next unit
+            return in_unit(time_us / us, unit)
+    return in_unit(time_us, "µs")
+
+
 def in_mbps(goodput_mbps: float) -> str:
     """Goodput or a score with its unit."""
     return in_unit(goodput_mbps, "Mbps")

@@ -64,3 +64,13 @@ def test_table_tells_no_gain_whose_interval_says_nothing():
     heads, rows = table([Compared("w=2", own, None)])
     assert rows[0][heads.index("more than the default")] == "unknown"
     assert in_words("w=2", own, DEFAULT).endswith(": unknown (the repeats differ too much).")
+
+
+@pytest.mark.parametrize(
+    ("p99_us", "said"),
+    [(84.8, "84.8 µs"), (868.0, "868 µs"), (999.6, "1.00 ms"), (1520.0, "1.52 ms"), (2.5e6, "2.50 s")],
+)
+def test_latency_has_the_unit_that_the_pages_give_it(p99_us, said):
+    """No figure is told in two ways on one page."""
+    own = Performance(capacity_rps=Figure(mean=21_000), load_rps=9_000, p99_us=Figure(mean=p99_us))
+    assert f"At 9,000 requests/s: p99 {said}." in in_words("w=2", own, None)

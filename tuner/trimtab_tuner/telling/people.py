@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.telling.performance import Figure, Performance
-from trimtab_tuner.wording import in_digits, in_unit
+from trimtab_tuner.wording import in_digits, in_time, in_unit
 
 MUCH_MEMORY = 2.0  # times the default's: said with the gain, not only in the table
 
@@ -48,7 +48,7 @@ def in_words(
     if costs and own.load_rps is not None:
         sentence += f" At {own.load_rps:,.0f} requests/s: {', '.join(costs)}."
     memory = None if default is None else default.memory_bytes
-    most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory, called)
+    most = _cost("memory at its peak (PSS)", _megabytes, own.memory_bytes, memory, called)
     return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
 
 
@@ -90,21 +90,28 @@ def _rates(rate: Figure) -> str:
     return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
 
 
-_Cost = tuple[str, float, str, Figure | None, Figure | None]
+_Cost = tuple[str, Callable[[float], str], Figure | None, Figure | None]
 
 
 def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
-    """What is told beside the capacity: name, factor, unit, own figure, the default's."""
+    """What is told beside the capacity: name, how a figure is told, own figure, the default's."""
     other = Performance() if default is None else default
-    yield "p99", 1e-3, "ms", own.p99_us, other.p99_us
-    yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
+    yield "p99", in_time, own.p99_us, other.p99_us
+    own_s, other_s = own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
+    yield "CPU per 1,000 requests", lambda cpu_s: in_unit(cpu_s * 1e3, "ms"), own_s, other_s
 
 
-def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None, called: str) -> str:
+def _megabytes(memory_bytes: float) -> str:
+    return in_unit(memory_bytes * 1e-6, "MB")
+
+
+def _cost(
+    name: str, told: Callable[[float], str], own: Figure | None, other: Figure | None, called: str
+) -> str:
     if own is None:
         return ""
-    text = f"{name} {in_unit(own.mean * factor, unit)}"
-    return text if other is None else f"{text} ({called} {in_unit(other.mean * factor, unit)})"
+    text = f"{name} {told(own.mean)}"
+    return text if other is None else f"{text} ({called} {told(other.mean)})"
 
 
 def table(compared: Sequence[Compared], called: str = DEFAULT) -> tuple[list[str], list[list[str]]]:
