@@ -21,3 +21,16 @@ export const isOfKernel = ({ scope }: Knob): boolean => scope === 'namespace' ||
 export function freePart(configuration: Configuration, space: Space): Configuration {
   return Object.fromEntries(freeKnobs(space).map((name) => [name, configuration[name] ?? '']));
 }
+
+/** That part as it is put to use: a default that is one for each CPU is that, not the number of them in the run. */
+export function partToUse(configuration: Configuration, space: Space): Configuration {
+  const eachCpu = new Map(
+    space.knobs.filter((knob) => knob.each_cpu).map(({ name, default: value }) => [name, value]),
+  );
+  return Object.fromEntries(
+    Object.entries(freePart(configuration, space)).map(([name, value]) => [
+      name,
+      eachCpu.get(name) === value ? 'one for each CPU' : value,
+    ]),
+  );
+}

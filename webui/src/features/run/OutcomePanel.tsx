@@ -7,7 +7,7 @@ import { KnobChips } from '../../components/KnobChips';
 import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps, formatShare } from '../../maths/format';
 import { sameConfiguration } from '../../maths/knobDiff';
-import { freePart } from '../../maths/space';
+import { freePart, partToUse } from '../../maths/space';
 import { Changes } from './Changes';
 import { ConfidenceNote } from './ConfidenceNote';
 import { EffectsTable } from './EffectsTable';
@@ -103,7 +103,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
           <FigureList>
             <Figure
               label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
-              value={<KnobChips of={freePart(best, run.space)} />}
+              value={<KnobChips of={partToUse(best, run.space)} />}
             />
             {!toldAbove && (
               <Figure
