@@ -63,6 +63,18 @@ def test_last_line_of_a_stopped_run_says_that_it_was_stopped(simulated, runtime,
     assert "trial 3/3 " not in last
 
 
+def test_line_ends_where_there_is_no_more_to_tell(simulated, runtime):
+    """And not with a comma, before the first trial."""
+    shown = io.StringIO()
+    runs = RunsHere(runtime.service, runtime.broadcaster)
+    with Follower(Console(file=shown, width=200), runs) as follower:
+        run_id = runs.start(tiny_spec())
+        follower.follow(runtime.repository.run(run_id))
+    preparing = [line for line in shown.getvalue().splitlines() if " % preparing, ETA " in line]
+    assert preparing
+    assert not [line for line in preparing if line.endswith((",", " "))]
+
+
 def test_run_whose_end_was_missed_is_known_by_what_is_recorded(simulated, runtime):
     """As by a terminal that was stopped by Ctrl-Z overnight: the stream keeps so many events for it."""
     run_id = runtime.service.start(tiny_spec())

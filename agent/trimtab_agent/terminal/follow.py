@@ -196,8 +196,8 @@ class Follower:
             )
         elif self._plain_line_due(data):
             self._last_plain, self._last_phase = time.monotonic(), data["phase"]
-            share, left = data["fraction"] * 100, _left(data)
-            self._console.print(f"{share:3.0f} % {data['phase']}, {left}, {self._what(data)}", markup=False)
+            said = (f"{data['fraction'] * 100:3.0f} % {data['phase']}", _left(data), self._what(data))
+            self._console.print(", ".join(filter(None, said)), markup=False)
 
     def _plain_line_due(self, data: dict[str, Any]) -> bool:
         """At intervals, whenever the phase changes, and when the run ends before its last phase."""
@@ -218,7 +218,7 @@ class Follower:
             )
         if data["best"] is not None:
             parts.append(f"best {in_mbps(data['best']['score'])}")
-        return " · ".join(parts)
+        return " · ".join(filter(None, parts))
 
     def _trial_line(self, trial: dict[str, Any]) -> str:
         score = "" if trial["score"] is None else f" {in_mbps(trial['score'])}"
