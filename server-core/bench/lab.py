@@ -1,7 +1,8 @@
 """What the behaviour measurements share: a file set, a server in some configuration, and an overload.
 
-One CPU serves and another generates, as in the benchmarks. The load is the SPECweb99-like mix, open loop, its
-pauses and time limit at a tenth of the seeds' so that a measurement takes seconds and not minutes.
+One CPU serves and another generates, as in the benchmarks; the server is held to a part of its CPU
+(small_machine.py). The load is the SPECweb99-like mix, open loop, its pauses and time limit at a tenth of the
+seeds' so that a measurement takes seconds and not minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import servers
 from bystanders import Bystanders
+from small_machine import CPU_SHARE, Joining, slow_disk
 from trimtab_agent.counters.memory_group import GroupReading
 from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.station.leftovers import Leftovers
@@ -36,7 +38,9 @@ LARGE_BYTES = 100_000
 # Two thirds of the load is gone in a second: enough for the state in which a server stays.
 DURATION_S = 4.0
 WARMUP_S = 1.0
-SATURATIONS = 3
+FIRST_RPS = 4_000.0  # a search for the most that is served begins there
+RISE = 1.5
+FOLLOWED = 0.8  # of what was offered; who answers less is beyond its most
 MOST_TRIES = 4
 DISTURBED_SHARE = 0.1
 PHASE_S = 10  # 64 threads are gone after 7.4 s without work
@@ -77,11 +81,18 @@ class Outcome:
     timed_out_small: float
     counters: dict[str, float]
     most_connections: int
-    idle_percent: float
+    server_cpu_s: float
     result: dict[str, Any]
     resident_bytes: int
     memory: GroupReading | None
     """At the end, where memory was limited."""
+    generator_limited: bool
+    """Whether the generator could not offer the rate; then the outcome says little of the server."""
+
+    @property
+    def idle_percent(self) -> float:
+        """How much of its part of a CPU the server did not use."""
+        return max(0.0, 100 * (1 - self.server_cpu_s / (self.result["elapsed_s"] * CPU_SHARE)))
 
 
 def one_file(size_bytes: int) -> str:
@@ -100,9 +111,15 @@ def listen_drops() -> int:
 
 
 class Lab:
-    """The files, the log, and what is measured with them; `folder` is emptied by its owner."""
+    """The files, the log, and what is measured with them; `folder` is emptied by its owner.
 
-    def __init__(self, folder: Path) -> None:
+    `joining` goes before the command of every server. `measured` counts what `measure` was asked for,
+    `limited` what the generator held up of it.
+    """
+
+    def __init__(self, folder: Path, joining: Joining = ()) -> None:
+        self.measured = self.limited = 0
+        self._joining = joining
         self._folder = folder
         self.root = folder / "root"
         self.sessions = folder / "sessions.log"
@@ -116,7 +133,7 @@ class Lab:
         (self.root / "one").mkdir()
         for size in ONE_FILE_BYTES:
             (self.root / one_file(size).lstrip("/")).write_bytes(file_content(one_file(size), size))
-        self._measured = 0
+        self._places = 0
 
     def measure(self, rate_rps: float, load: Load = MIX, /, **knobs: object) -> Outcome:
         """Starts a server with these knobs, drives the rate into it, and stops it.
@@ -131,13 +148,15 @@ class Lab:
             if disturbance < DISTURBED_SHARE:
                 break
         assert calmest is not None  # noqa: S101 - there is one try at least
+        self.measured += 1
+        self.limited += calmest[1].generator_limited
         return calmest[1]
 
     def _once(self, rate_rps: float, load: Load, knobs: dict[str, object]) -> tuple[float, Outcome]:
         """How much was taken from a measurement, and what came of it."""
         options = ["open", "--rate", f"{rate_rps:g}", "--duration", f"{DURATION_S:g}"]
         options += ["--warmup", f"{WARMUP_S:g}", "--timeout", f"{load.timeout_s:g}"]
-        with self._group(load.scarce) as group, self._server(group, knobs) as (server, stats):
+        with self._limits(load.scarce) as (group, joining), self._server(knobs, joining) as (server, stats):
             warming = ["closed", "--connections", "8", "--duration", "1", "--timeout", "10"]
             self._load(server.url, warming, load.path)
             before = plain_metrics(stats.ask("show stats")["total"])
@@ -145,12 +164,12 @@ class Lab:
             bystanders = Bystanders((servers.SERVER_CPU, servers.CLIENT_CPU), server.cpu_s)
             result, most = self._drive(server.url, options, load.path, stats)
             disturbance = bystanders.share()
-            idle = 100 * (1 - (server.cpu_s() - cpu_before_s) / result["elapsed_s"])
+            server_cpu_s = server.cpu_s() - cpu_before_s
             after = plain_metrics(stats.ask("show stats")["total"])
             resident_bytes = server.resident_bytes()
             memory = group.read() if group else None
         counters = {key: value - before.get(key, 0) for key, value in after.items()}
-        outcome = outcome_of(rate_rps, result, counters, most, max(0.0, idle), resident_bytes, memory)
+        outcome = outcome_of(rate_rps, result, counters, most, server_cpu_s, resident_bytes, memory)
         return disturbance, outcome
 
     def shift(
@@ -158,7 +177,7 @@ class Lab:
     ) -> list[int]:
         """What `look` sees at the end of each phase: a path, and how many connections ask for it."""
         seen = []
-        with self._server(None, knobs) as (server, stats):
+        with self._server(knobs) as (server, stats):
             for path, connections in phases:
                 options = [
                     "closed",
@@ -176,7 +195,7 @@ class Lab:
 
     def busy_rps(self, path: str, connections: int, **knobs: object) -> float:
         """Replies a second that so many connections get which ask for one file all the time."""
-        with self._server(None, knobs) as (server, _stats):
+        with self._server(knobs) as (server, _stats):
             return self.busy_rps_of(server.url, path, connections)
 
     def busy_rps_of(self, url: str, path: str, connections: int) -> float:
@@ -185,39 +204,42 @@ class Lab:
         result = self._load(url, [*options, "--warmup", f"{WARMUP_S:g}", "--timeout", "10"], path)
         return float(result["reply_rate_rps"])
 
-    def saturation_rps(self, **knobs: object) -> float:
-        """About the rate that a configuration serves at most: what comes back from far too much.
-
-        The best of a few times, as what disturbs can only take away from it.
-        """
-        return max(self.measure(60_000, **knobs).reply_rate_rps for _ in range(SATURATIONS))
+    def most_rps(self, load: Load = MIX, /, **knobs: object) -> float:
+        """About the most that a configuration serves: the rate offered rises until it does not follow."""
+        most, offered = 0.0, FIRST_RPS
+        while True:
+            outcome = self.measure(offered, load, **knobs)
+            most = max(most, outcome.reply_rate_rps)
+            if outcome.generator_limited or outcome.reply_rate_rps < FOLLOWED * offered:
+                return most
+            offered *= RISE
 
     def new_place(self) -> Path:
         """A name for a folder that nobody has used."""
-        self._measured += 1
-        return self._folder / f"measurement-{self._measured}"
+        self._places += 1
+        return self._folder / f"measurement-{self._places}"
 
     @contextlib.contextmanager
     def _server(
-        self, group: MemoryGroup | None, knobs: dict[str, object]
+        self, knobs: dict[str, object], joining: Joining = ()
     ) -> Iterator[tuple[servers.Server, StatsSocket]]:
-        """A server with these knobs, in the group if there is one, and a client of its stats socket."""
+        """A server with these knobs, and a client of its stats socket."""
         place = self.new_place()
         stats_path = place.with_suffix(".sock")
         plain = servers.core_with(stats_socket=stats_path, **{"keepalive_timeout": 60, **knobs})
 
         def command(folder: Path, root: Path, port: int) -> list[str]:
-            return [*(group.join_command if group else ()), *plain(folder, root, port)]
+            return [*self._joining, *joining, *plain(folder, root, port)]
 
         running = servers.running(f"trimtab-httpd with {knobs}", place, self.root, "/ready", command)
         with running as server, StatsSocket(stats_path) as stats:
             yield server, stats
 
     @contextlib.contextmanager
-    def _group(self, scarce: bool) -> Iterator[MemoryGroup | None]:
-        """A group with little memory, and no file in the page cache; nothing if memory is not scarce."""
+    def _limits(self, scarce: bool) -> Iterator[tuple[MemoryGroup | None, Joining]]:
+        """Little memory, a slow disk, and no file in the page cache; nothing if memory is not scarce."""
         if not scarce:
-            yield None
+            yield None, ()
             return
         for file in self.root.rglob("*"):
             if file.is_file():
@@ -225,8 +247,11 @@ class Lab:
                     os.fsync(opened.fileno())
                     os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         name = f"behaviours-{os.getpid()}"
-        with memory_group(name, SCARCE_BYTES, Leftovers(self._folder / "leftovers.json")) as group:
-            yield group
+        with (
+            memory_group(name, SCARCE_BYTES, Leftovers(self._folder / "leftovers.json")) as group,
+            slow_disk(self.root) as slowly,
+        ):
+            yield group, (*group.join_command, *slowly)
 
     def _drive(
         self, url: str, options: list[str], path: str, stats: StatsSocket
@@ -260,7 +285,7 @@ def outcome_of(
     result: dict[str, Any],
     counters: dict[str, float],
     most: int,
-    idle_percent: float,
+    server_cpu_s: float,
     resident_bytes: int,
     memory: GroupReading | None,
 ) -> Outcome:
@@ -284,10 +309,11 @@ def outcome_of(
         timed_out_small=share_timed_out(row for row in classes if row.size_bytes <= LARGE_BYTES),
         counters=counters,
         most_connections=most,
-        idle_percent=idle_percent,
+        server_cpu_s=server_cpu_s,
         result=result,
         resident_bytes=resident_bytes,
         memory=memory,
+        generator_limited=result["health"]["verdict"] != "ok",
     )
 
 

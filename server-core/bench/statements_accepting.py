@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import servers
 from finding import Finding, Statement
 from lab import MIX, PACKET_BYTES, Lab, Load, Outcome, listen_drops, one_file
@@ -11,11 +13,10 @@ BACKLOG = 128  # what the original kernels cut it to
 SESSION_TIMEOUT_S = 10.0  # SYNs are sent again after a second, whatever the scale of the rest
 
 
+@cache
 def one_packet_rps(lab: Lab) -> float:
     """About how many connections with one small request each one process serves a second."""
-    return lab.measure(
-        40_000, Load(path=PACKET), architecture="symped", workers=1, backlog=4096
-    ).reply_rate_rps
+    return lab.most_rps(Load(path=PACKET), architecture="symped", workers=1, backlog=4096)
 
 
 def dropping(lab: Lab, rate_rps: float, **knobs: object) -> tuple[Outcome, float]:

@@ -5,7 +5,7 @@ prior work only, so these are numbered behind its statements.
 from __future__ import annotations
 
 from finding import Finding, Statement
-from lab import Lab, one_file
+from lab import Lab, Load, one_file
 from trimtab_agent.station.server.stats_socket import StatsSocket
 
 TARGET_MS = 20
@@ -34,18 +34,18 @@ def threads_follow(lab: Lab, _saturation_rps: float) -> Finding:
     return Finding(said, ratio, ratio > 1 and seen[2] < seen[1])
 
 
-def bounded_percentile(lab: Lab, saturation_rps: float) -> Finding:
-    """33: under overload admission control bounds the 90th percentile of those that are served."""
+def bounded_percentile(lab: Lab, _saturation_rps: float) -> Finding:
+    """33: under overload admission control bounds the 90th percentile of those that are served.
+
+    With large files, as reading a request and refusing it has to be cheap beside serving it.
+    """
+    large = Load(path=one_file(262_144))
+    knobs = {"architecture": "pipeline", "workers": 1, "max_connections": 10_000}
+    at = 2.5 * lab.most_rps(large, **knobs)
     p90_ms = {}
     goodputs = {}
     for target in ("off", TARGET_MS):
-        outcome = lab.measure(
-            2.5 * saturation_rps,
-            architecture="pipeline",
-            workers=1,
-            max_connections=10_000,
-            admission_p90_ms=target,
-        )
+        outcome = lab.measure(at, large, admission_p90_ms=target, **knobs)
         p90_ms[target] = outcome.result["latency_us"]["reply"]["p90"] / 1000
         goodputs[target] = outcome.goodput_mbps
     ratio = p90_ms[TARGET_MS] / p90_ms["off"]
@@ -68,8 +68,8 @@ OF_STAGES = (
         33,
         "Admission control bounds the 90th percentile under overload",
         "SEDA, USITS 2003",
-        "at 2.5 times saturation it is below three times the target of 20 ms (two stages, and the network), "
-        "and below that without (ratio)",
+        "at 2.5 times what is served of files of 256 KB it is below three times the target of 20 ms (two "
+        "stages, and the network), and below that without (ratio)",
         bounded_percentile,
     ),
 )
