@@ -1,6 +1,10 @@
 """The thesis' comparison: its plans, its published orders, and what measurements say of them."""
 
 import pytest
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
+from trimtab_trials.trial import Verdict as TrialVerdict
+from trimtab_tuner.thesis.costs import Costs, cheaper_is_faster, costs_of
 from trimtab_tuner.thesis.documents import PUBLISHED, SERVERS
 from trimtab_tuner.thesis.evaluation import Found, Verdict, evaluate
 from trimtab_tuner.thesis.plan import FULL, SHORT
@@ -112,3 +116,63 @@ def test_near_best_takes_in_what_scores_nearly_as_well():
     span = near_best(scored, "workers", 0.05)
     assert (span.low, span.best, span.high) == (1, 2, 4)
     assert near_best(scored[:2], "workers", 0.05) is None
+
+
+def measured(number, *, cpu_s, replied=0.99, **server):
+    """One rate of 1,000 requests/s for a second, with what its counters say."""
+    own = {"cpu_s": cpu_s, "user": 10.0, "system": 30.0, "waited_per_s": 400.0, "preempted_per_s": 100.0}
+    return Measurement(
+        number=number,
+        rate_rps=1000.0,
+        goodput_mbps=1.0,
+        reply_rate_rps=1000.0 * replied,
+        due_rate_rps=1000.0,
+        duration_s=1.0,
+        counters={"server_processes": own, "server": {"requests_per_s": 1000.0, **server}},
+    )
+
+
+def trial_of(*measurements):
+    """A round with these rates."""
+    return Trial(
+        configuration={},
+        verdict=TrialVerdict.VERIFIED,
+        run_id=1,
+        host_id=1,
+        number=1,
+        measurements=measurements,
+    )
+
+
+def test_costs_are_medians_of_the_rates_that_were_followed():
+    """One that was not followed does not count, however much it took; what nobody counted is None."""
+    rounds = [
+        trial_of(measured(1, cpu_s=0.0198, event_calls_per_s=500.0), measured(2, cpu_s=0.0297)),
+        trial_of(measured(1, cpu_s=0.0495), measured(2, cpu_s=9.0, replied=0.5)),
+    ]
+    costs = costs_of("symped-nb", rounds)
+    assert costs.cpu_us == pytest.approx(30.0)
+    assert costs.kernel_share == 0.75
+    assert costs.switches == 0.5
+    assert costs.event_calls == 0.5
+    assert costs.cached_bytes is None
+
+
+def test_server_without_counters_has_no_costs():
+    """As one whose rounds have all failed."""
+    assert costs_of("symped-nb", []) is None
+    assert (
+        costs_of("symped-nb", [trial_of(Measurement(rate_rps=1.0, goodput_mbps=1.0, reply_rate_rps=1.0))])
+        is None
+    )
+
+
+def test_pairs_are_counted_in_which_who_is_ahead_takes_less_cpu_time():
+    """Of those only that have their costs."""
+    costs = [
+        Costs(
+            server=name, cpu_us=cpu_us, kernel_share=None, switches=None, event_calls=None, cached_bytes=None
+        )
+        for name, cpu_us in (("first", 20.0), ("second", 30.0), ("third", 25.0))
+    ]
+    assert cheaper_is_faster(costs, ["first", "second", "unknown", "third"]) == (2, 3)

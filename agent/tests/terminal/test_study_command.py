@@ -100,6 +100,7 @@ def test_page_lays_what_was_measured_beside_the_published_order(done, tmp_path):
     assert "## in-memory (in the thesis 4 GB, table 3.26)" in text
     assert "| symped-nb > watpipe-b |" in text
     assert "(study-in-memory.svg)" in text
+    assert "of 1 pair the server with the higher score takes less CPU time." in text
     assert "Not complete" not in text
     figure = ElementTree.fromstring((tmp_path / "study-in-memory.svg").read_text())  # noqa: S314 - our own
     assert figure.tag == "{http://www.w3.org/2000/svg}svg"
@@ -110,7 +111,7 @@ def test_page_of_a_study_with_nothing_measured_says_so(settings):
     """No figure, no order, and how much is left."""
     with open_runtime(settings) as runtime:
         recorded = Recorded(runtime.repository, SECONDS, runtime.host_id)
-        result = result_of(recorded, runtime.repository.host(runtime.host_id))
+        result = result_of(recorded, runtime.repository, runtime.repository.host(runtime.host_id))
     assert figures(result) == {}
     text = thesis_markdown(result, {})
     assert "**Not complete:** 7 steps of the plan not taken." in text

@@ -5,19 +5,20 @@ from the runs that are named at the end.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.markdown import markdown_table
+from trimtab_tuner.thesis.costs import Costs, cheaper_is_faster
 from trimtab_tuner.thesis.evaluation import ALIKE, Pair, Placed, SizeResult, Verdict
 from trimtab_tuner.thesis.shapes import NEAR_HERE, NEAR_PUBLISHED, Shape, Span
 from trimtab_tuner.wording import counted, in_digits, in_percent
+from trimtab_tuner.workloads.conditions import Memory
 
 from trimtab_agent.results.figures import Bar, bars, standalone
 
 UNKNOWN = "–"
-PLACES = ("rank", "server", "score, Mbps", "beside the first", "workers", "connections", "thesis", "its area")
 DIRECTIONS = {1: "up", -1: "down", 0: "overlap"}
 
 INTRODUCTION = (
@@ -34,7 +35,8 @@ HOW_PAIRS_ARE_JUDGED = (
 
 
 class StudyResult(Frozen):
-    """What a study has found. `runs` are the numbers of its runs by what they measure.
+    """What a study has found. `runs` are the numbers of its runs by what they measure, `costs` what replies
+    took at each size.
 
     `steps_left` is how many steps of the plan have not been taken, 0 for a study that is complete.
     """
@@ -44,6 +46,7 @@ class StudyResult(Frozen):
     layout: str
     steps_left: int
     sizes: tuple[SizeResult, ...]
+    costs: Mapping[Memory, tuple[Costs, ...]]
     shapes: tuple[Shape, ...]
     runs: Mapping[str, int]
 
@@ -70,6 +73,7 @@ def thesis_markdown(result: StudyResult, images: Mapping[str, str]) -> str:
     parts.append(HOW_PAIRS_ARE_JUDGED)
     for size in result.sizes:
         parts += _size(size, images.get(f"{size.memory}.svg"))
+        parts += _costs(result.costs[size.memory], [one.server for one in size.servers])
     parts += _shapes(result.shapes)
     listed = ", ".join(f"{name}: {number}" for name, number in sorted(result.runs.items()))
     parts += ["## Runs", f"`trimtab show ID` tells all of a run. {listed or 'None yet'}."]
@@ -134,6 +138,32 @@ def _value(configuration: Configuration | None, knob: str) -> str:
 def _pair(pair: Pair) -> tuple[str, str, str]:
     said = f"{pair.upper} {'=' if pair.tied else '>'} {pair.lower}"
     return said, UNKNOWN if pair.gain is None else str(pair.gain), pair.verdict.value
+
+
+def _costs(costs: Sequence[Costs], order: Sequence[str]) -> Iterator[str]:
+    if not costs:
+        return
+    cheaper, pairs = cheaper_is_faster(costs, order)
+    yield (
+        "What the counters say, for each reply, at the rates that were followed. In "
+        f"{cheaper} of {counted(pairs, 'pair')} the server with the higher score takes less CPU time."
+    )
+    heads = ("server", "CPU time, µs", "in the kernel", "switches", "calls for events", "files cached, MB")
+    by_name = {each.server: each for each in costs}
+    rows = [_cost(by_name[server]) for server in order if server in by_name]
+    yield markdown_table(heads, rows, right=range(1, len(heads)))
+
+
+def _cost(costs: Costs) -> tuple[str, ...]:
+    cached_mb = None if costs.cached_bytes is None else costs.cached_bytes / 1e6
+    return (
+        costs.server,
+        in_digits(costs.cpu_us),
+        UNKNOWN if costs.kernel_share is None else in_percent(costs.kernel_share),
+        in_digits(costs.switches) or UNKNOWN,
+        in_digits(costs.event_calls) or UNKNOWN,
+        in_digits(cached_mb) or UNKNOWN,
+    )
 
 
 def _shapes(shapes: tuple[Shape, ...]) -> Iterator[str]:

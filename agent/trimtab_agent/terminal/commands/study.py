@@ -92,7 +92,9 @@ def carry_out(plan: StudyPlan, settings: AgentSettings, console: Console) -> tup
     with open_runtime(settings) as runtime:
         study = _Study(plan, runtime, console)
         recorded = study.carry_out()
-        return result_of(recorded, runtime.repository.host(runtime.host_id)), study.exit_code
+        return result_of(
+            recorded, runtime.repository, runtime.repository.host(runtime.host_id)
+        ), study.exit_code
 
 
 class _Study:
