@@ -143,7 +143,8 @@ double admission_controller_tick(struct admission_controller *controller, uint64
         if (!controller->decreasing)
             controller->step_rps = ADMISSION_INCREASE * could_rps;
         controller->decreasing = true;
-        controller->rate_rps = fmax(ADMISSION_LOW_RPS, could_rps / ADMISSION_DECREASE);
+        controller->rate_rps = fmax(could_rps / ADMISSION_DECREASE, ADMISSION_LEAST * served_rps);
+        controller->rate_rps = fmax(ADMISSION_LOW_RPS, controller->rate_rps);
     } else if (controller->smoothed_us < target / 2) {
         controller->decreasing = false;
         controller->rate_rps =

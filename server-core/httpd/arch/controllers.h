@@ -67,13 +67,16 @@ unsigned batch_controller_tick(struct batch_controller *controller, uint64_t ite
 
 /*
  * Admission by the 90th percentile of what the stage has its items wait. Above the target less is let in: a
- * share of what the stage could serve (multiplicative decrease). Below half the target more is, by a share of
- * what was let in when the last decrease began (additive increase). In between nothing changes.
+ * share of what the stage could serve (multiplicative decrease), but at least half of what it serves: items
+ * that wait already are worked off by that, and letting in less would leave it idle when they are gone. Below
+ * half the target more is let in, by a share of what was when the last decrease began (additive increase). In
+ * between nothing changes.
  */
 #define ADMISSION_LOW_RPS  1.0
 #define ADMISSION_HIGH_RPS 1e6
 #define ADMISSION_DECREASE 1.2
 #define ADMISSION_INCREASE 0.02
+#define ADMISSION_LEAST    0.5  /* of what the stage serves */
 #define ADMISSION_WORST    10.0 /* targets: what is worse counts as this, so that it is forgotten in time */
 #define ADMISSION_MEMORY   0.7  /* weight of the past in the smoothed percentile */
 

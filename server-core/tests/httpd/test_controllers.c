@@ -312,6 +312,28 @@ static void test_overload_keeps_the_wait_near_its_target_and_the_stage_busy(void
     }
 }
 
+/* What waited when the overload was noticed takes its time to be worked off, and is over target as long. */
+static void test_a_backlog_is_worked_off_and_leaves_no_idle_stage_behind(void **state)
+{
+    static const double OVERLOADS[] = {1.3, 2.5, 12, 50};
+    const double capacity_rps = 400;
+    const uint64_t target_us = 20000;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(OVERLOADS) / sizeof(*OVERLOADS); i++) {
+        const double offered_rps = OVERLOADS[i] * capacity_rps;
+        struct admission_controller controller;
+        struct simulated seen;
+
+        admission_controller_init(&controller);
+        seen = drive_admission(&controller, capacity_rps / 2, capacity_rps, target_us, 0, TICKS(5));
+        seen = drive_admission(&controller, offered_rps, capacity_rps, target_us, seen.queue, TICKS(5));
+        assert_true(seen.admitted > 0.6 * capacity_rps * 5);
+        seen = drive_admission(&controller, offered_rps, capacity_rps, target_us, seen.queue, TICKS(5));
+        assert_true(seen.above == 0 && seen.admitted > 0.7 * capacity_rps * 5);
+    }
+}
+
 static void test_a_bucket_lets_as_many_pass_as_the_rate_says(void **state)
 {
     struct token_bucket bucket = {0};
@@ -355,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_a_stage_that_serves_nobody_while_items_wait_is_above_the_target),
         cmocka_unit_test(test_the_rate_stays_within_bounds_whatever_is_observed),
         cmocka_unit_test(test_overload_keeps_the_wait_near_its_target_and_the_stage_busy),
+        cmocka_unit_test(test_a_backlog_is_worked_off_and_leaves_no_idle_stage_behind),
         cmocka_unit_test(test_a_bucket_lets_as_many_pass_as_the_rate_says),
         cmocka_unit_test(test_a_bucket_holds_one_tick_and_no_less_than_one),
     };
