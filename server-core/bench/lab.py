@@ -38,7 +38,7 @@ LARGE_BYTES = 100_000
 # Two thirds of the load is gone in a second: enough for the state in which a server stays.
 DURATION_S = 4.0
 WARMUP_S = 1.0
-FIRST_RPS = 4_000.0  # a search for the most that is served begins there
+FIRST_RPS = 200.0  # a search for the most that is served begins there
 RISE = 1.5
 FOLLOWED = 0.8  # of what was offered; who answers less is beyond its most
 MOST_TRIES = 4
@@ -49,7 +49,7 @@ PHASE_S = 10  # 64 threads are gone after 7.4 s without work
 # Statements about disks are tried with less memory than the files need (102 MB), the server's own included.
 SCARCE_BYTES = 64 << 20
 PACKET_BYTES = 1000  # with its head it fits one packet
-ONE_FILE_BYTES = (PACKET_BYTES, 8_192, 262_144)
+ONE_FILE_BYTES = (PACKET_BYTES, 8_192, 262_144, 2_097_152)
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,15 @@ class Load:
     """What is asked for, beside the rate, and with how much memory it is served.
 
     With a `path` each request is for that file on a connection of its own, otherwise the mix is asked for.
-    `scarce` limits the server's memory, page cache included, to SCARCE_BYTES.
+    `scarce` limits the server's memory, page cache included, to SCARCE_BYTES. It lasts for `duration_s`, of
+    which the first `warmup_s` do not count.
     """
 
     path: str = ""
     timeout_s: float = TIMEOUT_S
     scarce: bool = False
+    duration_s: float = DURATION_S
+    warmup_s: float = WARMUP_S
 
 
 MIX = Load()
@@ -154,8 +157,8 @@ class Lab:
 
     def _once(self, rate_rps: float, load: Load, knobs: dict[str, object]) -> tuple[float, Outcome]:
         """How much was taken from a measurement, and what came of it."""
-        options = ["open", "--rate", f"{rate_rps:g}", "--duration", f"{DURATION_S:g}"]
-        options += ["--warmup", f"{WARMUP_S:g}", "--timeout", f"{load.timeout_s:g}"]
+        options = ["open", "--rate", f"{rate_rps:g}", "--duration", f"{load.duration_s:g}"]
+        options += ["--warmup", f"{load.warmup_s:g}", "--timeout", f"{load.timeout_s:g}"]
         with self._limits(load.scarce) as (group, joining), self._server(knobs, joining) as (server, stats):
             warming = ["closed", "--connections", "8", "--duration", "1", "--timeout", "10"]
             self._load(server.url, warming, load.path)
