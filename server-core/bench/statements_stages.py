@@ -5,12 +5,18 @@ prior work only, so these are numbered behind its statements.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from finding import Finding, Statement
 from lab import Lab, Load, one_file
 from trimtab_agent.station.server.stats_socket import StatsSocket
 
 TARGET_MS = 20
+LARGE = Load(path=one_file(2_097_152))
+SETTLED = replace(LARGE, duration_s=12.0, warmup_s=4.0)
+BLOCKING: dict[str, object] = {
+    "architecture": "pipeline", "sendfile": "blocking", "workers": 16, "max_connections": 10_000,
+}  # fmt: skip
 
 
 def writers_at_work(stats: StatsSocket) -> int:
@@ -36,19 +42,22 @@ def threads_follow(lab: Lab, _saturation_rps: float) -> Finding:
     return Finding(said, ratio, ratio > 1 and seen[2] < seen[1])
 
 
+@cache
+def large_rps(lab: Lab) -> float:
+    """About how many large files the pipeline serves a second."""
+    return lab.most_rps(LARGE, **BLOCKING)
+
+
 def bounded_percentile(lab: Lab, _saturation_rps: float) -> Finding:
     """33: under overload admission control bounds the 90th percentile of those that are served.
 
     With large files, as reading and refusing have to leave time for serving; judged when it has settled.
     """
-    large = Load(path=one_file(2_097_152))
-    knobs = {"architecture": "pipeline", "sendfile": "blocking", "workers": 16, "max_connections": 10_000}
-    at = 2.5 * lab.most_rps(large, **knobs)
-    settled = replace(large, duration_s=12.0, warmup_s=4.0)
+    at = 2.5 * large_rps(lab)
     p90_ms: dict[object, float] = {}
     goodputs = {}
     for target in ("off", TARGET_MS):
-        outcome = lab.measure(at, settled, admission_p90_ms=target, **knobs)
+        outcome = lab.measure(at, SETTLED, admission_p90_ms=target, **BLOCKING)
         reply = outcome.result["latency_us"]["reply"]
         p90_ms[target] = reply["p90"] / 1000 if reply["count"] else float("inf")
         goodputs[target] = outcome.goodput_mbps
