@@ -280,6 +280,11 @@ behaviours: setup ## measure the testable statements of the literature, where ro
 	@$(BIN)/python server-core/bench/behaviours.py --page > .build/behaviours.md
 	@$(LAB_PAGE)/behaviours.md < .build/behaviours.md > docs/lab/behaviours.md
 
+study: setup ## the thesis' comparison in its short form; an hour; writes docs/lab/study.md
+	@$(BIN)/trimtab study thesis --short --var .build/study --page .build/study.md
+	@cp .build/study-*.svg docs/lab/
+	@$(LAB_PAGE)/study.md < .build/study.md > docs/lab/study.md
+
 # --- hand over ------------------------------------------------------------------------------
 
 DEB = .build/trimtab_$(shell cat VERSION)_$(shell dpkg --print-architecture).deb
