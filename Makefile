@@ -40,7 +40,7 @@ PACKAGES_DEB := dpkg-dev
 LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-fleet bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-fleet bench-mariadb bench-tls behaviours study fuzz clean lock packages-test packages-bench \
         packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-fleet test-live test-webui test-browser test-stack
 
 help: ## list the goals

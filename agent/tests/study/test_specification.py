@@ -37,6 +37,19 @@ def test_pool_of_php_is_a_knob_where_the_workload_is_dynamic():
     assert "pm.max_children" not in {knob.name for knob in static.space.knobs}
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected_s"),
+    [
+        ({"preset": "quick"}, 6.0),
+        ({"preset": "thorough"}, 10.0),
+        ({"preset": "quick", "settings": {"timeout_s": 2.0}}, 2.0),
+    ],
+)
+def test_customers_of_a_shop_have_time_for_its_queries(fields, expected_s):
+    """Also where a preset shortens pauses and time limits; one's own limit goes before that."""
+    assert check(RunSpec(target="mariadb", **fields)).settings.timeout_s == expected_s
+
+
 def test_settings_of_tls_are_knobs_where_the_workload_speaks_it():
     """And only there; kind of key, sessions, tickets and records."""
     names = {"tls_key", "ssl_session_cache", "ssl_session_tickets", "ssl_buffer_size"}

@@ -21,7 +21,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kernel import NAMES
-from trimtab_tuner.workloads import Workload
+from trimtab_tuner.workloads import Workload, shop
 from trimtab_tuner.workloads.conditions import memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.learnt import LearntWorkload
@@ -136,6 +136,7 @@ def check(
     name = usual if spec.workload is None else spec.workload
     definition = spec.definition or find_definition(name, own_workloads)
     refuse_unanswerable(target, definition)
+    settings = _with_time_for_customers(settings, definition, spec)
     _check_objectives(spec, definition)
     _check_ladder(spec, settings, definition)
     if spec.defaults and spec.base is not None:
@@ -237,6 +238,13 @@ def _settings(spec: RunSpec) -> RunSettings:
         raise SpecError(f"settings.{error.setting}", str(error)) from error
     _known("strategy", settings.strategy, STRATEGIES)
     return settings
+
+
+def _with_time_for_customers(settings: RunSettings, definition: Definition, spec: RunSpec) -> RunSettings:
+    """A shop's customers are not hurried by a preset that shortens pauses: what a query takes stays."""
+    if definition.shop is None or "timeout_s" in spec.settings:
+        return settings
+    return settings.model_copy(update={"timeout_s": max(settings.timeout_s, shop.PATIENCE_S)})
 
 
 def _site(spec: RunSpec, definition: Definition, own_workloads: Path | None) -> OwnSite:

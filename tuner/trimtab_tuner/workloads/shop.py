@@ -32,6 +32,9 @@ FIRST_ITEM, FIRST_AUTHOR, FIRST_CUSTOMER, FIRST_ORDER = 100_000, 300_000, 2_000_
 RECENT_ORDERS = 3_000
 LONGEST_PAUSE = 10.0  # times the mean
 SESSION_LENGTH = 10.0
+PATIENCE_S = 6.0
+"""The least time limit of a session, however short its pauses are: the time that its queries take does not
+shrink with the pauses, and TPC-W gives a single one 3 s and more."""
 
 DATABASE = "shop"
 USER = "trimtab"
