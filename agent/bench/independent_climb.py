@@ -111,6 +111,8 @@ class Outside:
         self.texts: dict[str, str] = {each["format"]: each["text"] for each in document["exports"]}
         self.backend = self.definition.backend
         self.own_file: str | None = self.run["base"]["expanded"] if self.run["base"] else None
+        if self.outcome["best"] is None:
+            raise SystemExit(f"run {run_id} is not climbed: it recommends nothing")
         if reasons := not_there_by_hand(self.run):
             raise SystemExit(f"run {run_id} is not climbed: {', '.join(reasons)}")
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
