@@ -40,14 +40,15 @@ def test_pool_of_php_is_a_knob_where_the_workload_is_dynamic():
 @pytest.mark.parametrize(
     ("fields", "expected_s"),
     [
-        ({"preset": "quick"}, 6.0),
-        ({"preset": "thorough"}, 10.0),
-        ({"preset": "quick", "settings": {"timeout_s": 2.0}}, 2.0),
+        ({"preset": "quick"}, (6.0, 5.0)),
+        ({"preset": "thorough"}, (10.0, PRESETS["thorough"].settings.rate_duration_s)),
+        ({"preset": "quick", "settings": {"timeout_s": 2.0, "rate_duration_s": 2.5}}, (2.0, 2.5)),
     ],
 )
 def test_customers_of_a_shop_have_time_for_its_queries(fields, expected_s):
-    """Also where a preset shortens pauses and time limits; one's own limit goes before that."""
-    assert check(RunSpec(target="mariadb", **fields)).settings.timeout_s == expected_s
+    """Also where a preset shortens pauses and times; one's own times go before that."""
+    settings = check(RunSpec(target="mariadb", **fields)).settings
+    assert (settings.timeout_s, settings.rate_duration_s) == expected_s
 
 
 def test_settings_of_tls_are_knobs_where_the_workload_speaks_it():

@@ -241,10 +241,15 @@ def _settings(spec: RunSpec) -> RunSettings:
 
 
 def _with_time_for_customers(settings: RunSettings, definition: Definition, spec: RunSpec) -> RunSettings:
-    """A shop's customers are not hurried by a preset that shortens pauses: what a query takes stays."""
-    if definition.shop is None or "timeout_s" in spec.settings:
+    """Of a shop a preset that shortens pauses shortens neither time limits nor measurements as far: what a
+    query takes stays. What is set beside the preset stays too.
+    """
+    if definition.shop is None:
         return settings
-    return settings.model_copy(update={"timeout_s": max(settings.timeout_s, shop.PATIENCE_S)})
+    least = {name: value for name, value in shop.LEAST_TIMES.items() if name not in spec.settings}
+    return settings.model_copy(
+        update={name: max(getattr(settings, name), value) for name, value in least.items()}
+    )
 
 
 def _site(spec: RunSpec, definition: Definition, own_workloads: Path | None) -> OwnSite:
