@@ -38,11 +38,12 @@ LARGE_BYTES = 100_000
 # Two thirds of the load is gone in a second: enough for the state in which a server stays.
 DURATION_S = 4.0
 WARMUP_S = 1.0
-FIRST_RPS = 200.0  # a search for the most that is served begins there
+FIRST_RPS = 500.0  # a search for the most that is served begins there
 RISE = 1.5
 FOLLOWED = 0.8  # of what was offered; who answers less is beyond its most
-MOST_TRIES = 4
+MOST_TRIES = 3
 DISTURBED_SHARE = 0.1
+ANSWER_S = 30.0  # of the stats socket: a hundred processes share a part of a CPU
 PHASE_S = 10  # 64 threads are gone after 7.4 s without work
 
 
@@ -235,7 +236,7 @@ class Lab:
             return [*self._joining, *joining, *plain(folder, root, port)]
 
         running = servers.running(f"trimtab-httpd with {knobs}", place, self.root, "/ready", command)
-        with running as server, StatsSocket(stats_path) as stats:
+        with running as server, StatsSocket(stats_path, timeout_s=ANSWER_S) as stats:
             yield server, stats
 
     @contextlib.contextmanager

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from trimtab_agent.station.memory_group import CGROUP_ROOT, JOIN, remove
 
-CPU_SHARE = 0.2
-PERIOD_US = 5000
+CPU_SHARE = 0.5
+PERIOD_US = 4000
 DISK_BYTES_PER_S = 30_000_000
 
 Joining = tuple[str, ...]
