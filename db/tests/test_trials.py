@@ -44,6 +44,15 @@ def test_list_goes_on_after_a_number(repository, make_run, make_trial):
     )
 
 
+def test_order_of_recording_is_not_that_of_the_numbers(repository, make_run, make_trial):
+    """Of several hosts one may be done later that began before; other runs have an order of their own."""
+    run_id, other_id = make_run(repository).id, make_run(repository).id
+    for own_id, number in ((run_id, 3), (other_id, 1), (run_id, 1), (run_id, 2)):
+        repository.record_trial(make_trial(own_id, number))
+    assert repository.order_of_recording(run_id) == (3, 1, 2)
+    assert repository.order_of_recording(other_id) == (1,)
+
+
 def without_particulars(trial: Trial) -> Trial:
     """The trial with the part of its measurements that curves and tables show."""
     curve = tuple(Measurement(**{name: getattr(m, name) for name in CURVE}) for m in trial.measurements)

@@ -106,6 +106,14 @@ class TrialRepository(RepositoryPart):
         with self.database.reading() as session:
             return tuple(_trial(row) for row in session.execute(_lines(run_id)))
 
+    def order_of_recording(self, run_id: int) -> tuple[int, ...]:
+        """The numbers of the run's trials as they were recorded one after the other: with several hosts that
+        is not in the order of the numbers.
+        """
+        query = select(models.Trial.number).filter_by(run_id=run_id).order_by(models.Trial.id)
+        with self.database.reading() as session:
+            return tuple(session.scalars(query))
+
     def trials_with_curves(
         self, run_id: int, *, after: int = 0, limit: int | None = None, configuration_hash: str | None = None
     ) -> tuple[Trial, ...]:
