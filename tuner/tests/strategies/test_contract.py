@@ -213,6 +213,15 @@ class TestContract:
         strategy.revise([result(SPACE.default(), score=4.0)])
         assert configuration_hash(strategy.ask().configuration) not in waiting
 
+    def test_result_that_answers_nothing_leaves_its_proposal_in_flight(self, name):
+        """Another host has measured the same configuration meanwhile."""
+        strategy = self.make(name)
+        first = strategy.ask().configuration
+        strategy.tell(result(first, score=5.0), answers=False)
+        assert (strategy.in_flight(), strategy.spent) == ([first], 2)
+        strategy.tell(result(first, score=5.0))
+        assert (strategy.in_flight(), strategy.spent) == ([], 2)
+
     def test_proposal_that_was_taken_back_is_proposed_again(self, name):
         """Its trial was disturbed, and says nothing about it."""
         strategy = self.make(name)

@@ -62,8 +62,11 @@ class Strategy(Protocol):
         """Propose these before anything else, those that are known already left out."""
         ...
 
-    def tell(self, result: Trial) -> None:
-        """Take in a finished trial; any verdict is information, none is an error."""
+    def tell(self, result: Trial, *, answers: bool = True) -> None:
+        """Take in a finished trial; any verdict is information, none is an error.
+
+        It `answers` the proposal of its configuration that is in flight; else that stays in flight.
+        """
         ...
 
     def take_back(self, configuration: Configuration) -> None:
@@ -197,11 +200,11 @@ class BaseStrategy:
             self._asked.add(key)
         return proposal
 
-    def tell(self, result: Trial) -> None:
+    def tell(self, result: Trial, *, answers: bool = True) -> None:
         """Take in a finished trial, asked for or not."""
         configuration = {**self.default, **result.configuration}
         key = self.key(configuration)
-        if key in self._in_flight:
+        if answers and key in self._in_flight:
             self._in_flight.remove(key)
         told = (
             result if result.configuration == configuration else replace(result, configuration=configuration)
@@ -233,14 +236,11 @@ class BaseStrategy:
 
     def revise(self, results: Sequence[Trial]) -> None:
         """Keep the books anew from these results."""
-        waiting = list(self._in_flight)
         self.tallies.clear()
         self.told = 0
-        self._asked = set(waiting)
+        self._asked = set(self._in_flight)
         for result in results:
-            self.tell(result)
-        # None of them answers a proposal that is still in flight, although some may be of its configuration.
-        self._in_flight = waiting
+            self.tell(result, answers=False)
 
     def best(self) -> Trial | None:
         """The cheapest verified configuration whose mean is within the tie tolerance of the highest, unless
@@ -271,6 +271,11 @@ class BaseStrategy:
         """Whether the configuration has been told or asked for."""
         key = self.key(configuration)
         return key in self.tallies or key in self._asked
+
+    @property
+    def tried(self) -> int:
+        """How many configurations have been told or asked for."""
+        return len(self.tallies) + len(self._asked.difference(self.tallies))
 
     def in_flight(self) -> list[Configuration]:
         """The configurations asked for and not told yet."""

@@ -40,7 +40,7 @@ class Race(BaseStrategy):
         return max(2, round(share * self.options.budget_trials))
 
     def _propose(self) -> Proposal | None:
-        if len(self.tallies.keys() | self._asked) < self._field:
+        if self.tried < self._field:
             configuration = self._next_starter()
             if configuration is not None:
                 return Proposal(configuration=configuration, level=1, reason="One of the field.")

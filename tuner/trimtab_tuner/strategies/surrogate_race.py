@@ -21,6 +21,10 @@ within the tie tolerance of the highest; on a noisy host within half of it, for 
 failed verification even once is never recommended. A configuration whose score is
 only known to exceed that of all others (the load generator gave out first) is measured once more, and
 recommended if that says no more.
+
+After thousands of trials the model is not asked about all of them: which configuration leads, and which may
+overtake it, is judged among the `MOST_JUDGED` verified ones with the highest means. The model itself learns
+from no more than `surrogate.MOST_TRIALS` anyway.
 """
 
 import heapq
@@ -47,6 +51,7 @@ WIDE_EVERY = 5
 WIDE_OF = 8
 RACE_SHARE = 0.125
 NEAR_BEST = 5
+MOST_JUDGED = 512
 STILL_POSSIBLE = 0.02
 NOISY_TIES = 0.5
 
@@ -82,9 +87,9 @@ class SurrogateRace(BaseStrategy):
         self._told = self._nothing_told()
         super().revise(results)
 
-    def tell(self, result: Trial) -> None:
+    def tell(self, result: Trial, *, answers: bool = True) -> None:
         """Take in a finished trial, asked for or not."""
-        super().tell(result)
+        super().tell(result, answers=answers)
         key = self.key({**self.default, **result.configuration})
         tally = self.tallies[key]
         if tally.known is not None or tally.failures:
@@ -92,7 +97,7 @@ class SurrogateRace(BaseStrategy):
 
     def best(self) -> Trial | None:
         """The cheapest verified configuration expected to be within the tie tolerance of the best."""
-        verified, unbeaten = self.verified(), self.unbeaten()
+        verified, unbeaten = self._contenders(), self.unbeaten()
         if unbeaten is not None:
             return self.as_result(unbeaten)
         if not verified:
@@ -113,6 +118,13 @@ class SurrogateRace(BaseStrategy):
     def _many_knobs(self) -> bool:
         """Whether there are too many knobs for a model to see everywhere."""
         return len(self.space.free) > FEW_KNOBS
+
+    def _contenders(self) -> list[Tally]:
+        """The verified configurations of which one may be the best."""
+        verified = self.verified()
+        if len(verified) <= MOST_JUDGED:
+            return verified
+        return heapq.nlargest(MOST_JUDGED, verified, key=lambda tally: tally.mean)
 
     def _nothing_told(self) -> Observations:
         return Observations(
@@ -164,18 +176,17 @@ class SurrogateRace(BaseStrategy):
 
     def _wide_is_due(self) -> bool:
         """Whether it is the turn of exploring: at first, and then every few configurations without an end."""
-        tried = len(self.tallies.keys() | self._asked)
-        first = min(FIRST_SHARE * self._search_trials, FIRST_MOST)
+        tried, first = self.tried, min(FIRST_SHARE * self._search_trials, FIRST_MOST)
         return self._many_knobs and tried > 0 and (tried <= first or tried % WIDE_EVERY == 0)
 
     def _wide(self) -> Proposal | None:
         """Of some random configurations the one farthest from all that are known."""
         generator = np.random.default_rng((self.options.seed, self.spent, 1))
         drawn = self._pool.some(generator, WIDE_OF)
-        known = np.array([self._point(key) for key in self.tallies.keys() | self._asked])
-        away = distances(self._pool.coordinates(self._pool.points(drawn)), self._pool.coordinates(known)).min(
-            axis=1
-        )
+        told = self._taken_in().points
+        others = [self._point(key) for key in (self.tallies.keys() | self._asked) - self._rows.keys()]
+        known = self._pool.coordinates(np.vstack([told, *others]))
+        away = distances(self._pool.coordinates(self._pool.points(drawn)), known).min(axis=1)
         for index in np.argsort(-away, kind="stable"):
             if not self.knows(drawn[index]) and self.space.allows(drawn[index]):
                 return Proposal(
@@ -200,7 +211,7 @@ class SurrogateRace(BaseStrategy):
 
     def _race(self) -> Proposal | None:
         """A repeat of the leader or of its closest rival; None when none may still win."""
-        verified = self.verified()
+        verified = self._contenders()
         if not self.options.noise or not verified:
             return None
         expected = self._expected(verified)

@@ -42,9 +42,9 @@ class Tpe(BaseStrategy):
         self._study = self._new_study()
         self._scores: list[float] = []
 
-    def tell(self, result: Trial) -> None:
+    def tell(self, result: Trial, *, answers: bool = True) -> None:
         """Take in a finished trial, asked for or not."""
-        super().tell(result)
+        super().tell(result, answers=answers)
         score = result.least_score if result.known_score is None else result.known_score
         if score is None:
             if not result.verdict.failed:
