@@ -1,8 +1,11 @@
 """Which trial on which host: what the rule asks for, and in what order."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from trimtab_tuner.fleet.allocation import DEFAULT_EVERY, Allocation, Tried
+from trimtab_tuner.fleet.effects import Effects
 
 HOSTS = [f"host{number}" for number in range(6)]
 
@@ -109,6 +112,75 @@ def test_what_the_strategy_recommends_goes_on_first():
     trials = started(measured("lucky", ["host0"], 125.0), measured("pooled", ["host1"], 120.0))
     allocation = Allocation(HOSTS, "default", trials, recommended="pooled")
     assert allocation.next_task("host2").configuration == "pooled"
+
+
+def test_trial_that_was_taken_in_decides_like_any_other():
+    """Of what, and of when the default is due, without a new fit."""
+    poor = [measured(f"poor{number}", [HOSTS[number]], 60.0) for number in range(5)]
+    allocation = Allocation(HOSTS, "default", started(*poor))
+    assert allocation.next_task("host0").kind == "new"
+    for trial in measured("good", ["host5"], 150.0):
+        allocation.take_in(trial)
+    task = allocation.next_task("host0")
+    assert (task.kind, task.configuration, task.block) == ("promoted", "good", 1)
+    assert allocation.next_task("host5").kind == "new"
+    for trial in measured_many("host5", DEFAULT_EVERY - 1):
+        allocation.take_in(trial)
+    assert allocation.next_task("host5").kind == "default"
+    allocation.take_in(Tried("default", "host5", 2, 100.0))
+    assert allocation.next_task("host5").block == 2
+    for trial in measured("good", HOSTS[:5], 150.0):
+        allocation.take_in(trial)
+    assert allocation.best() == "good"
+    allocation.take_in(Tried("good", "elsewhere", 1, None))
+    assert allocation.best() == "good"
+
+
+def test_configuration_that_fails_between_two_fits_is_promoted_and_recommended_no_more():
+    """Not even if it is verified again afterwards."""
+    allocation = Allocation(HOSTS, "default", started(measured("good", HOSTS[:3], 150.0)))
+    assert allocation.next_task("host4").configuration == "good"
+    allocation.take_in(Tried("good", "host3", 1, None))
+    allocation.take_in(Tried("good", "host4", 1, 150.0))
+    assert allocation.next_task("host5").kind == "new"
+    assert (allocation.best(), allocation.best_so_far()) == ("default", None)
+    assert not allocation.standing()
+
+
+def looked_at(trials, monkeypatch):
+    """How many configurations are looked at for one more trial, and the next of every host."""
+    generator = np.random.default_rng(1)
+    before = [
+        Tried(f"c{number}", HOSTS[number % len(HOSTS)], 1 + number // 30, float(generator.uniform(60, 110)))
+        for number in range(trials)
+    ]
+    allocation, seen = Allocation(HOSTS, "default", started(before)), Counter()
+    for owner, name in ((Effects, "of"), (Allocation, "_is_new_on")):
+        count(owner, name, seen, monkeypatch)
+    allocation.take_in(Tried("another", "host0", 1 + trials // 30, 100.0))
+    for host in HOSTS:
+        allocation.next_task(host)
+    return seen
+
+
+def count(owner, name, seen, monkeypatch):
+    """Has the calls of a method counted."""
+    method = getattr(owner, name)
+
+    def counted(*arguments):
+        seen[name] += 1
+        return method(*arguments)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+def test_one_more_trial_has_no_more_looked_at_after_thousands(monkeypatch):
+    """Its own configuration is worked out, and the next task is among the first that may be it."""
+    for trials in (300, 3000):
+        with monkeypatch.context() as patch:
+            seen = looked_at(trials, patch)
+        assert seen["of"] == 1
+        assert seen["_is_new_on"] <= 4 * len(HOSTS)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from trimtab_tuner.fleet.effects import Effects, Observation
+from trimtab_tuner.fleet.effects import FITTED_EACH, MISSING_SHARE, Effects, Observation, fitted_of
 
 HOSTS = [f"host{number}" for number in range(8)]
 
@@ -80,6 +80,45 @@ def test_one_host_says_nothing_about_instability():
     effects = Effects(observed({"a": 0.1}, hosts=HOSTS[:1]), "default")
     assert effects.of("a").instability.interval is None
     assert effects.of("a").error > effects.noise
+
+
+def test_observation_between_two_fits_counts_at_once():
+    """Beside the levels that were found before: in a new block that of the host, of a new host none."""
+    effects = Effects(observed({"a": 0.1, "b": 0.2}), "default")
+    levels = effects.levels()
+    effects.take_in(Observation("new", "host0", 1, 1.3 * effects.level_at("host0", 1)))
+    assert effects.of("new").mean == pytest.approx(math.log(1.3))
+    effects.take_in(Observation("new", "host1", 99, 1.1 * levels["host1"]))
+    assert effects.of("new").by_host == pytest.approx({"host0": math.log(1.3), "host1": math.log(1.1)})
+    effects.take_in(Observation("new", "host1", 99, 1.2 * levels["host1"]))
+    assert effects.of("new").by_host["host1"] == pytest.approx((math.log(1.1) + math.log(1.2)) / 2)
+    effects.take_in(Observation("other", "unknown", 1, 100.0))
+    assert effects.of("other") is None
+    assert effects.levels() == levels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_effects_between_two_fits_are_almost_those_of_a_fit_to_all(seed):
+    """The last 3 of 96 observations are taken in, as many as may be missing from a fit."""
+    true = {f"c{number}": 0.02 * number for number in range(1, 11)}
+    found = observed(true, seed=seed)
+    np.random.default_rng(seed).shuffle(found)
+    kept, fitted = Effects(found[:-3], "default"), Effects(found, "default")
+    for each in found[-3:]:
+        kept.take_in(each)
+    for name in true:
+        assert kept.of(name).mean == pytest.approx(fitted.of(name).mean, abs=0.01)
+        assert kept.of(name).lower(0.9) == pytest.approx(fitted.of(name).lower(0.9), abs=0.01)
+
+
+def test_model_of_thousands_of_trials_is_fitted_as_often_while_they_double():
+    """With each of the first hundreds; later 32 times while they double, and never to much less than all."""
+    fits = [fitted_of(trials) for trials in range(16_384)]
+    assert fits[: FITTED_EACH + 1] == list(range(FITTED_EACH + 1))
+    assert fits == sorted(fits)
+    assert all(trials - fit <= trials / MISSING_SHARE for trials, fit in enumerate(fits))
+    for trials in (1024, 2048, 4096, 8192):
+        assert len(set(fits[trials : 2 * trials])) == MISSING_SHARE
 
 
 def test_ten_thousand_trials_of_a_hundred_hosts_are_fitted_in_time():

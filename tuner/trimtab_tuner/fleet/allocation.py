@@ -8,6 +8,10 @@ soon as there is nothing more to gain. And instability is a variance with an int
 
 What a search recommends is the configuration with the highest lower bound among those that all hosts have
 measured.
+
+What is known of the configurations is kept as vectors, in which one more trial changes what it tells of
+(`Allocation.take_in`): only the fit of the model looks at all trials, and that is not due with each
+(effects.py).
 """
 
 import math
@@ -18,8 +22,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trimtab_tuner.fleet.classes import share_of_stage
-from trimtab_tuner.fleet.effects import Effect, Effects, Observation
+from trimtab_tuner.fleet.effects import Effect, Effects, Numbers, Observation, Vector
 
 STAGES = (1, 3)
 """On so many hosts a configuration is judged; then on all."""
@@ -77,7 +84,8 @@ class Allocation:
         self._default = default
         self._strata = strata or {}
         self._ask(in_flight, recommended)
-        here = [each for each in tried if each.host in set(hosts)]
+        there = set(hosts)
+        here = [each for each in tried if each.host in there]
         self._failed = {each.configuration for each in here if not each.score}
         self.effects = Effects(
             [
@@ -88,23 +96,70 @@ class Allocation:
             default,
         )
         self._measured_by: dict[str, set[str]] = {}
-        for each in here:
-            self._measured_by.setdefault(each.configuration, set()).add(each.host)
-        self._trials = Counter(each.host for each in here)
         self._blocks: dict[str, int] = {}
         self._since_default: Counter[str] = Counter()
         for each in here:
-            self._blocks[each.host] = max(each.block, self._blocks.get(each.host, 0))
-        for each in here:
-            if each.block == self._blocks[each.host] and each.configuration != default:
-                self._since_default[each.host] += 1
+            self._note(each)
         self._known = {
             name: effect
             for name in self.effects.configurations()
             if name != default and (effect := self.effects.of(name)) is not None
         }
-        self._upper = {name: effect.upper(CONFIDENCE) for name, effect in self._known.items()}
-        self._by_upper = sorted(self._known, key=lambda name: -self._upper[name])
+        # What is known, and of how many hosts, as vectors: by the numbers of the names.
+        self._names = list(self._known)
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        effects = self._known.values()
+        self._mean: Vector = np.array([effect.mean for effect in effects])
+        self._lower: Vector = np.array([effect.lower(CONFIDENCE) for effect in effects])
+        self._upper: Vector = np.array([effect.upper(CONFIDENCE) for effect in effects])
+        self._count: Numbers = np.array([self._hosts_of(name) for name in self._names], dtype=np.int64)
+
+    def take_in(self, trial: Tried) -> None:
+        """One more trial, held against levels and variances as they were fitted to those before.
+
+        One of another host says nothing here. What `asked_with` gave before is not to be asked any more.
+        """
+        if trial.host not in self._hosts:
+            return
+        self._note(trial)
+        name = trial.configuration
+        if not trial.score:
+            self._failed.add(name)
+            self._known.pop(name, None)
+        elif name not in self._failed:
+            self.effects.take_in(Observation(name, trial.host, trial.block, trial.score))
+            effect = self.effects.of(name)
+            if name != self._default and effect is not None:
+                self._known[name] = effect
+        self._renew(name)
+
+    def _note(self, trial: Tried) -> None:
+        """That a trial was carried out, whatever it says."""
+        host = trial.host
+        self._measured_by.setdefault(trial.configuration, set()).add(host)
+        if trial.block > self._blocks.setdefault(host, 0):
+            self._blocks[host], self._since_default[host] = trial.block, 0
+        if trial.block == self._blocks[host] and trial.configuration != self._default:
+            self._since_default[host] += 1
+
+    def _renew(self, name: str) -> None:
+        """What the vectors say of that configuration; one that has failed counts as measured nowhere."""
+        number, effect = self._numbers.get(name), self._known.get(name)
+        if number is None and effect is not None:
+            number = self._numbers[name] = len(self._names)
+            self._names.append(name)
+            self._mean, self._lower, self._upper = (
+                np.append(vector, 0.0) for vector in (self._mean, self._lower, self._upper)
+            )
+            self._count = np.append(self._count, 0)
+        if number is None:
+            return
+        if effect is None:
+            self._mean[number] = self._lower[number] = self._upper[number] = -math.inf
+            self._count[number] = 0
+        else:
+            self._mean[number], self._count[number] = effect.mean, self._hosts_of(name)
+            self._lower[number], self._upper[number] = effect.lower(CONFIDENCE), effect.upper(CONFIDENCE)
 
     def asked_with(self, in_flight: Sequence[tuple[str, str]], recommended: str | None) -> "Allocation":
         """The decisions from the same trials, while these are in flight and that is recommended; nothing is
@@ -138,16 +193,18 @@ class Allocation:
 
     def best_so_far(self) -> str | None:
         """The configuration with the highest lower bound, on however few hosts; None if nothing is known."""
-        return max(self._known, key=lambda name: self._known[name].lower(CONFIDENCE), default=None)
+        return self._names[self._lower.argmax()] if self._known else None
 
     def standing(self) -> Mapping[str, Effect]:
         """What is known of every configuration but the default, and that did not fail."""
         return self._known
 
     def _leader(self) -> str | None:
-        everywhere = [name for name in self._known if self._hosts_of(name) >= len(self._hosts)]
-        leader = max(everywhere, key=lambda name: self._known[name].lower(CONFIDENCE), default=None)
-        return None if leader is None or self._known[leader].lower(CONFIDENCE) <= 0 else leader
+        everywhere = np.flatnonzero(self._count >= len(self._hosts))
+        if not everywhere.size:
+            return None
+        leader = int(everywhere[self._lower[everywhere].argmax()])
+        return self._names[leader] if self._lower[leader] > 0 else None
 
     def _hosts_of(self, configuration: str) -> int:
         return len(self._measured_by.get(configuration, ()))
@@ -163,28 +220,35 @@ class Allocation:
         Only what may still be better than the leader. Beside those of which it is their turn, anything is
         worth more than something new as long as half of the hosts measure that.
         """
-        bar, going_on = self._bar(), self._going_on()
-        wanted = [
-            name
-            for name in self._by_promise()
-            if self._upper[name] > bar
-            and host not in self._measured_by[name]
-            and (host, name) not in self._in_flight
-        ]
-        for name in wanted:
-            stage = going_on.get(name, 0)
-            if self._hosts_of(name) + self._waiting[name] < stage and self._has_turn(host, name, stage):
+        hopeful, stages, taken = self._hopeful(), self._stages(), self._count.copy()
+        for name, waiting in self._waiting.items():
+            if name in self._known:
+                taken[self._numbers[name]] += waiting
+        for number in map(int, hopeful[taken[hopeful] < stages[hopeful]]):
+            name = self._names[number]
+            if self._is_new_on(host, name) and self._has_turn(host, name, int(stages[number])):
                 return name
         new = sum(name not in self._measured_by for _, name in self._in_flight)
-        if wanted and 2 * new >= len(self._hosts):
-            return max(wanted, key=lambda name: self._known[name].mean)
-        return None
+        if 2 * new < len(self._hosts):
+            return None
+        best_first = hopeful[np.argsort(-self._mean[hopeful], kind="stable")]
+        names = (self._names[number] for number in map(int, best_first))
+        return next((name for name in names if self._is_new_on(host, name)), None)
 
-    def _by_promise(self) -> list[str]:
-        """What is recommended, if it is known here, and then the others by what they may be at most."""
+    def _is_new_on(self, host: str, configuration: str) -> bool:
+        measured = host in self._measured_by[configuration]
+        return not measured and (host, configuration) not in self._in_flight
+
+    def _hopeful(self) -> NDArray[np.intp]:
+        """What may be better than the leader and has hosts left that have not measured it: first what is
+        recommended, and then the others by what they may be at most.
+        """
+        hopeful = np.flatnonzero((self._upper > self._bar()) & (self._count < len(self._hosts)))
+        hopeful = hopeful[np.argsort(-self._upper[hopeful], kind="stable")]
         if self._recommended not in self._known:
-            return self._by_upper
-        return [self._recommended, *(name for name in self._by_upper if name != self._recommended)]
+            return hopeful
+        recommended = self._numbers[self._recommended]
+        return hopeful[np.argsort(hopeful != recommended, kind="stable")]
 
     def _has_turn(self, host: str, configuration: str, stage: int) -> bool:
         """Whether a host's class still lacks hosts in that stage of a configuration."""
@@ -194,21 +258,21 @@ class Allocation:
         own = sum(self._strata.get(other, 0) == stratum for other in taken)
         return own < share_of_stage(host, self._hosts, self._strata, stage)
 
-    def _going_on(self) -> dict[str, int]:
-        """The configurations that are on their way to a stage, with its number of hosts.
+    def _stages(self) -> Numbers:
+        """How many hosts each configuration is on its way to; 0 for one that does not go on.
 
         Of each stage the best by their means go on, a third of those that have come to it.
         """
-        going: dict[str, int] = {}
+        going: Numbers = np.zeros(len(self._names), dtype=np.int64)
         stages = [stage for stage in STAGES if stage < len(self._hosts)]
         for stage, target in pairwise([*stages, len(self._hosts)]):  # none where there is one host
-            come = [name for name in self._known if self._hosts_of(name) >= stage]
-            come.sort(key=lambda name: -self._known[name].mean)
-            for name in come[: math.ceil(len(come) / SHARE)]:
-                going[name] = target
+            come = np.flatnonzero(self._count >= stage)
+            best_first = come[np.argsort(-self._mean[come], kind="stable")]
+            going[best_first[: math.ceil(len(come) / SHARE)]] = target
         if self._recommended in self._known:
             hosts = self._hosts_of(self._recommended)
-            going[self._recommended] = next((s for s in stages if s > hosts), len(self._hosts))
+            beyond = (stage for stage in stages if stage > hosts)
+            going[self._numbers[self._recommended]] = next(beyond, len(self._hosts))
         return going
 
     def _why(self, configuration: str) -> str:

@@ -15,6 +15,12 @@ number of trials, so that ten thousand of them are fitted in milliseconds).
 How much hosts differ over one configuration, *its instability*, is a variance with an interval. Few hosts say
 little about it, so it is drawn to what is usual among the configurations of the run; the more hosts have
 measured it, the less.
+
+Fitted anew with each trial, the model would cost more with every one of them. So beyond `FITTED_EACH` trials
+it is fitted again only when there are a 64th to a 32nd more (`fitted_of`). A trial in between counts at once:
+it is held against the levels that were found before, in a new block against that of its host
+(`Effects.take_in`). Only levels and variances are as old as the last fit. To how many trials that was follows
+from their number alone, so it does not matter who counts them, or when.
 """
 
 import math
@@ -40,6 +46,12 @@ LEVEL_DRIFT = 0.01
 
 PASSES = 30
 SETTLED = 1e-6
+
+FITTED_EACH = 512
+"""Up to so many trials the model is fitted with each."""
+
+MISSING_SHARE = 32
+"""Of more, at most one of so many is missing from the fit."""
 
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -125,6 +137,17 @@ def _variance_bounds(freedom: int) -> tuple[float, float]:
     return float(chdtri(freedom, 0.025)), float(chdtri(freedom, 0.975))
 
 
+def fitted_of(trials: int) -> int:
+    """To how many of the first trials the model is fitted when there are so many.
+
+    A multiple of a power of two, which doubles when the trials do: at most a `MISSING_SHARE`-th of them.
+    """
+    if trials <= FITTED_EACH:
+        return trials
+    step = 1 << max(0, (trials // MISSING_SHARE).bit_length() - 1)
+    return trials - trials % step
+
+
 class Effects:
     """The model fitted to observations; `default` is the default's hash, whose effect is 0."""
 
@@ -133,7 +156,7 @@ class Effects:
         self._hosts = sorted({each.host for each in observations})
         configurations = [default, *sorted({each.configuration for each in observations} - {default})]
         self._numbers = {name: number for number, name in enumerate(configurations)}
-        hosts = {name: number for number, name in enumerate(self._hosts)}
+        self._host_numbers = hosts = {name: number for number, name in enumerate(self._hosts)}
         blocks: dict[tuple[str, int], int] = {}
         for each in observations:
             blocks.setdefault((each.host, each.block), len(blocks))
@@ -161,10 +184,23 @@ class Effects:
 
     def level_at(self, host: str, block: int) -> float | None:
         """What the default scored on a host in that block, or in all; None where nothing is known."""
-        number = self._blocks.get((host, block))
-        if number is not None:
-            return math.exp(float(self._at_block[number]))
-        return self.levels().get(host)
+        level = self._log_level(host, block)
+        return None if level is None else math.exp(level)
+
+    def take_in(self, seen: Observation) -> None:
+        """One more observation, held against levels and variances as they were fitted.
+
+        Of a host that had no part in the fit it says nothing yet: there is no level to hold it against.
+        """
+        level = self._log_level(seen.host, seen.block)
+        if level is None:
+            return
+        number = self._numbers.setdefault(seen.configuration, len(self._numbers))
+        cell, per_host = (number, seen.host), self._cells.get(number, {})
+        self._repeats[cell] = self._repeats.get(cell, 0) + 1
+        mean = per_host.get(seen.host, 0.0)
+        mean += (math.log(seen.score) - level - mean) / self._repeats[cell]
+        self._cells[number] = {**per_host, seen.host: mean}
 
     def configurations(self) -> list[str]:
         """The hashes of all that have been measured."""
@@ -185,6 +221,13 @@ class Effects:
         share2 = (PRIOR_TRIALS * self._usual2 + max(hosts - 1, 0) * own2) / weight
         error = math.sqrt((share2 + self._noise2 * (1 + 1 / self._trials_per_block)) / hosts)
         return Effect(mean, error, weight, Instability(math.sqrt(share2), interval), per_host)
+
+    def _log_level(self, host: str, block: int) -> float | None:
+        number = self._blocks.get((host, block))
+        if number is not None:
+            return float(self._at_block[number])
+        of_host = self._host_numbers.get(host)
+        return None if of_host is None else float(self._level[of_host])
 
     def _own_instability(self, per_host: dict[str, float]) -> tuple[float, Interval | None]:
         """The variance of what hosts say, less that of noise; with the interval of its root."""
@@ -207,6 +250,7 @@ class Effects:
         self._level: Vector = np.zeros(len(self._hosts))
         self._at_block: Vector = np.zeros(len(self._host_of_block))
         self._cells: dict[int, dict[str, float]] = {}
+        self._repeats: dict[tuple[int, str], int] = {}  # how many trials each of the cells is the mean of
         self._trials_per_block = max(1.0, len(self._logs) / max(1, len(self._at_block)))
         if not self._logs.size:
             return
@@ -247,10 +291,11 @@ class Effects:
         within = float(((excess - means[cell]) ** 2).sum())
         freedom = float((counts - 1).sum())
         self._noise2 = (PRIOR_TRIALS * USUAL_NOISE**2 + within) / (PRIOR_TRIALS + freedom)
-        self._cells = {}
-        for number, mean in zip(cells.tolist(), means.tolist(), strict=True):
+        self._cells, self._repeats = {}, {}
+        for number, mean, count in zip(cells.tolist(), means.tolist(), counts.tolist(), strict=True):
             configuration, host = divmod(number, len(self._hosts))
             self._cells.setdefault(configuration, {})[self._hosts[host]] = mean
+            self._repeats[configuration, self._hosts[host]] = count
         variances = [
             self._own_instability(per_host)[0]
             for number, per_host in self._cells.items()
