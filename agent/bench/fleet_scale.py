@@ -8,7 +8,9 @@ simulated stations in this process (`simulated/station.py`), which take no time 
     trials/h    of the search, by the clock, where each trial also sleeps for FIXED_S
 
 Every host searches; none is kept for a confirmation, of which there is none. HOSTS and TRIALS in the
-environment, such as HOSTS=8,100 TRIALS=1000,10000, say for which the first is measured.
+environment, such as HOSTS=8,100 TRIALS=1000,10000, say for which the first is measured. Up to 512 trials the
+model is fitted with each; then so seldom that a trial costs the same however many were before it
+(trimtab_tuner/fleet/effects.py). So of two figures for as many hosts that of more trials is not to be higher.
 """
 
 import os

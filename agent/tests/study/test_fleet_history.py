@@ -1,5 +1,9 @@
-"""What follows from the trials on several hosts is that of all trials that there are now."""
+"""What follows from the trials on several hosts is that of all trials that there are now, also for whoever
+finds them in the database.
+"""
 
+import random
+from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +15,7 @@ from trimtab_db import open_database, records
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.fleet import effects
 from trimtab_tuner.judging.judgement import scores
 
 PLAN = check(tiny_spec(strategy="random", confirmation_repeats=0))
@@ -19,8 +24,8 @@ NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 @pytest.fixture
-def history(tmp_path):
-    """That of a run on two hosts that has nothing but its first ladder."""
+def opened(tmp_path):
+    """Finds the history of a run on two hosts from the database, as often as it is called."""
     repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     hosts = {}
     for name in ("host0", "host1"):
@@ -43,14 +48,35 @@ def history(tmp_path):
         layout={},
         fleet=fleet,
     )
-    history = FleetHistory(repository, repository.create_run(new).id, fleet, PLAN.space)
-    history.set_ladder(LADDER)
-    yield history
+    run_id = repository.create_run(new).id
+    yield lambda: FleetHistory(repository, run_id, fleet, PLAN.space)
     repository.close()
 
 
+@pytest.fixture
+def history(opened):
+    """That of a run that has nothing but its first ladder."""
+    history = opened()
+    history.set_ladder(LADDER)
+    return history
+
+
+@pytest.fixture
+def seldom_fitted(monkeypatch):
+    """The model is fitted as after hundreds of trials from the first on."""
+    monkeypatch.setattr(effects, "FITTED_EACH", 0)
+    monkeypatch.setattr(effects, "MISSING_SHARE", 8)
+
+
 def recorded(history, host_id, capacity_rps, rates=LADDER, **knobs):
-    """A trial of the search on a host, of a server of that capacity."""
+    """A trial of the search on a host, of a server of that capacity, that is recorded."""
+    trial = measured(history, host_id, capacity_rps, rates, **knobs)
+    history.record(trial)
+    return trial
+
+
+def measured(history, host_id, capacity_rps, rates=LADDER, block=1, verdict=Verdict.VERIFIED, **knobs):
+    """The same as it comes from the host."""
     measurements = tuple(
         Measurement(
             number=number,
@@ -61,21 +87,19 @@ def recorded(history, host_id, capacity_rps, rates=LADDER, **knobs):
         )
         for number, rate in enumerate(rates, 1)
     )
-    trial = Trial(
+    return Trial(
         run_id=1,
         host_id=host_id,
         number=history.new_number(),
         purpose=TrialPurpose.SEARCH,
-        block=1,
+        block=block,
         configuration={**PLAN.space.default(), **knobs},
-        verdict=Verdict.VERIFIED,
-        score=scores_of(Verdict.VERIFIED, measurements, ladder=history.ladder).score,
+        verdict=verdict,
+        score=scores_of(verdict, measurements, ladder=history.ladder).score,
         started_at=NOW,
         finished_at=NOW,
         measurements=measurements,
     )
-    history.record(trial)
-    return trial
 
 
 def scores_of(verdict, measurements, *, ladder):
@@ -128,3 +152,102 @@ def test_question_with_others_in_flight_is_another_one(history):
     assert history.allocation(hosts).next_task("host1").configuration == good
     assert history.allocation(hosts, [("host1", good)]).next_task("host1").kind == "new"
     assert history.allocation(hosts).next_task("host1").configuration == good
+
+
+def drawn_trials(history, count):
+    """So many trials on two hosts at once, of which the later one ends first: the default and others, some of
+    them on both hosts or again; some fail, and some are disturbed.
+    """
+    draw = random.Random(1)
+    verdicts = (Verdict.VERIFIED, Verdict.FAILED_VERIFICATION, Verdict.DISTURBED)
+    for number in range(count // 2):
+        pair = []
+        for host_id in (1, 2):
+            alone = 100 * host_id if number % 3 == 0 else 0
+            knobs = {"workers": 1 + number % 4, "backlog": alone + number % 40} if number % 10 else {}
+            (verdict,) = draw.choices(verdicts, (20, 1, 1))
+            capacity_rps, block = draw.uniform(1200, 1900), 1 + number // 10
+            pair.append(measured(history, host_id, capacity_rps, block=block, verdict=verdict, **knobs))
+        yield from reversed(pair)
+
+
+def said(history):
+    """All that the search asks its history about, by host and configuration."""
+    hosts = history.searched_hosts
+    allocation = history.allocation(hosts)
+    results = history.results()
+    return {
+        "told": (history.fitted, results),
+        "told of each": {t.configuration_hash: history.results_of(t.configuration_hash) for t in results},
+        "standing": dict(allocation.standing()),
+        "best": (allocation.best(), allocation.best_so_far()),
+        "next": [allocation.next_task(host) for host in hosts],
+        "on one host": [history.allocation([host]).standing() for host in hosts],
+        "noise": history.noise(),
+        "ladders": [history.ladder_at(host, len(LADDER)) for host in hosts],
+        "tried": list(history.tried()),
+    }
+
+
+def test_resumed_history_says_what_one_says_that_has_seen_the_trials_one_by_one(
+    opened, history, seldom_fitted
+):
+    """Between two fits too, after trials that came to their ends in another order than they began, and when
+    the ladder has grown; and so does one that goes on from there.
+    """
+    between = 0
+    for number, trial in enumerate(drawn_trials(history, 150), start=1):
+        history.record(trial)
+        if number == 90:
+            best = recorded(history, 1, 2600, (*LADDER, 2500.0, 3125.0), block=5, workers=2)
+            assert history.grow(best, scores_of)
+        if number % 7 == 0:
+            between += history.fitted < len(history.tried())
+            resumed = opened()
+            assert said(resumed) == said(history)
+        if number == 105:
+            history = resumed  # `drawn_trials` goes on with the numbers of the other one
+    assert between > 5
+
+
+def test_what_was_told_holds_until_the_revision_changes(history, seldom_fitted):
+    """Only more is told meanwhile."""
+    told, revision, revisions = [], history.revision, 0
+    for trial in drawn_trials(history, 150):
+        history.record(trial)
+        if history.revision == revision:
+            assert history.results()[: len(told)] == told
+        else:
+            revision, revisions = history.revision, revisions + 1
+        told = history.results()
+        assert history.results(after=len(told) - 1) == told[-1:]
+    assert 20 < revisions < 75
+
+
+def test_work_for_a_trial_does_not_grow_with_those_before_it(history, seldom_fitted, monkeypatch):
+    """Counted are trials that are fitted, and put on the scale of the usual host, and effects worked out."""
+    looked_at, worked_out = Counter(), effects.Effects.of
+    fit, scaled = effects.Effects._fit, FleetHistory._on_the_usual_host
+    when = 0
+
+    def counted_fit(self):
+        looked_at[when] += len(self._logs)
+        fit(self)
+
+    def counted_effect(self, configuration):
+        looked_at[when] += 1
+        return worked_out(self, configuration)
+
+    def counted_scaled(self, trials):
+        looked_at[when] += len(trials)
+        return scaled(self, trials)
+
+    monkeypatch.setattr(effects.Effects, "_fit", counted_fit)
+    monkeypatch.setattr(effects.Effects, "of", counted_effect)
+    monkeypatch.setattr(FleetHistory, "_on_the_usual_host", counted_scaled)
+    for number, trial in enumerate(drawn_trials(history, 256)):
+        when = number.bit_length()
+        history.record(trial)
+        history.allocation(history.searched_hosts).next_task("host0")
+    each = [looked_at[bits] / 2 ** (bits - 1) for bits in (6, 7, 8)]  # of trials 32 to 63, to 127, to 255
+    assert each[2] < 1.1 * each[0]

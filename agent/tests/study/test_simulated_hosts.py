@@ -7,6 +7,8 @@ from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.run_spec import RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
+from trimtab_tuner.fleet import effects
+from trimtab_tuner.strategies.base import BaseStrategy
 
 SHORT = {**TINY, "ladder": LADDER_RPS, "budget_trials": 5, "confirmation_repeats": 4}
 
@@ -58,6 +60,25 @@ def test_run_uses_every_host_and_says_what_they_say_together(count, hosts, runti
     assert len(by_default) >= count - len(held_back)
     assert len(searched) == 5 * (count - len(held_back))
     assert len({trial.configuration_hash for trial in searched}) > 3
+
+
+def test_strategy_is_told_everything_anew_only_when_the_model_is_fitted_anew(hosts, runtime, monkeypatch):
+    """In between it is told each trial once, and what is new goes on being asked for."""
+    monkeypatch.setattr(effects, "FITTED_EACH", 0)
+    monkeypatch.setattr(effects, "MISSING_SHARE", 4)
+    anew, revise = [], BaseStrategy.revise
+
+    def counted(strategy, results):
+        anew.append(len(results))
+        revise(strategy, results)
+
+    monkeypatch.setattr(BaseStrategy, "revise", counted)
+    run = finished(runtime, hosts(2).names, budget_trials=40, confirmation_repeats=0)
+    assert anew == sorted({effects.fitted_of(trials) for trials in range(81)})
+    trials = runtime.repository.trials(run.id)
+    searched = [trial for trial in trials if trial.purpose is TrialPurpose.SEARCH]
+    assert len(searched) == 80
+    assert len({trial.configuration_hash for trial in searched}) > 20
 
 
 def test_host_that_is_lost_is_left_out_and_what_was_to_be_measured_there_is_measured(hosts, runtime):

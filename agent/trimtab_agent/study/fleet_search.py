@@ -1,10 +1,13 @@
 """The search of a run on several hosts: whoever has nothing to do gets what is most worth measuring there.
 
 What that is decides trimtab_tuner.fleet.allocation, from what is recorded: the default, a configuration that
-another host has measured, or something new, which the strategy proposes. With each trial the model of hosts
-and configurations is fitted anew, and the strategy told anew what it says.
+another host has measured, or something new, which the strategy proposes. When the model of hosts and
+configurations has been fitted anew (fleet_history.py), all scores are others, and the strategy is told all of
+them anew and asked what it would recommend; in between it is told one trial after the other. So of a run of
+thousands of trials each costs as much as one of the first hundreds.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from trimtab_db import Repository, records
@@ -51,6 +54,8 @@ class FleetSearch:
         self._known: dict[str, Configuration] = {history.default: space.default()}
         self._in_flight: dict[int, Order] = {}
         self._homeless: list[Order] = []
+        self._revision = self._told = 0
+        self._recommended: str | None = None
         self._strategy = make_strategy(
             settings.strategy,
             space,
@@ -69,11 +74,8 @@ class FleetSearch:
         """What is recommended: one trial that stands for all of its configuration; None if there is none."""
         allocation = self._history.allocation(self._hosts)
         best = allocation.best() or allocation.best_so_far()
-        searched = self._history.finished(TrialPurpose.SEARCH)
-        own = {trial.number for trial in searched if trial.configuration_hash == best}
-        measured = [
-            trial for trial in self._history.results() if trial.number in own and trial.score is not None
-        ]
+        own = () if best is None else self._history.results_of(best)
+        measured = [trial for trial in own if trial.score is not None]
         if not measured:
             return None
         return replace(measured[-1], score=sum(t.score or 0.0 for t in measured) / len(measured))
@@ -97,7 +99,7 @@ class FleetSearch:
                 continue
             order = self._in_flight.pop(trial.number)
             if order.proposal_number is not None:
-                self._strategy.take_back(order.configuration)  # its answer is among what is told anew
+                self._strategy.take_back(order.configuration)  # if it has an answer, that is told next
             self._grow(trial, dispatcher, announcer)
             self._revise()
             self._tell_progress(progress)
@@ -115,11 +117,9 @@ class FleetSearch:
             return replace(self._homeless.pop(0), station=host)
         if self._spent >= self._budget_trials:
             return None
-        alive = [name for name in self._hosts if name in dispatcher.stations]
-        flight = [
-            (order.station or "", configuration_hash(order.configuration))
-            for order in self._in_flight.values()
-        ]
+        stations = set(dispatcher.stations)
+        alive = [name for name in self._hosts if name in stations]
+        flight = [(order.station or "", order.configuration_hash) for order in self._in_flight.values()]
         task = self._history.allocation(alive, flight, self._recommended).next_task(host)
         if task.kind != "new":
             return self._order(dispatcher, host, task, self._known[task.configuration])
@@ -175,17 +175,29 @@ class FleetSearch:
             announcer.ladder_grown(trial, self._history.ladder, top)
 
     def _revise(self) -> None:
-        """Tells the strategy what all hosts together say of every configuration now."""
-        for trial in self._history.finished(TrialPurpose.SEARCH):
+        """Tells the strategy what all hosts together say of every configuration, as far as that is new."""
+        history = self._history
+        if history.revision != self._revision:
+            self._revision, self._told = history.revision, history.fitted
+            results = history.results()[: self._told]
+            self._strategy.adjust(noise=history.noise().share, budget_trials=self._budget_trials)
+            self._strategy.revise(results)
+            self._remember(results)
+            best = self._strategy.best()
+            self._recommended = (
+                None
+                if best is None or best.verdict is not Verdict.VERIFIED
+                else configuration_hash({**self._space.default(), **best.configuration})
+            )
+        later = history.results(after=self._told)
+        for result in later:
+            self._strategy.tell(result, answers=False)
+        self._remember(later)
+        self._told += len(later)
+
+    def _remember(self, results: Sequence[Trial]) -> None:
+        for trial in results:
             self._known.setdefault(trial.configuration_hash, trial.configuration)
-        self._strategy.adjust(noise=self._history.noise().share, budget_trials=self._budget_trials)
-        self._strategy.revise(self._history.results())
-        best = self._strategy.best()
-        self._recommended = (
-            None
-            if best is None or best.verdict is not Verdict.VERIFIED
-            else configuration_hash({**self._space.default(), **best.configuration})
-        )
 
     def _tell_progress(self, progress: RunProgress) -> None:
         progress.expect(RunPhase.SEARCHING, max(0, self._budget_trials - len(self._history.tried())))

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypedDict
 
 from trimtab_db import records
-from trimtab_trials.configuration import Configuration
+from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.certainty.blocks import seed_of_block
 from trimtab_tuner.judging.job import EarlyEnd, Placement, TrialJob
@@ -43,6 +44,11 @@ class Order:
     block: int = 0
     proposal_number: int | None = None
     station: str | None = None
+
+    @cached_property
+    def configuration_hash(self) -> str:
+        """What tells its configuration from others; worked out when it is first asked for."""
+        return configuration_hash(self.configuration)
 
     def kept(self) -> dict[str, Any]:
         """What must be known, beside its report, to record it; plain values."""
