@@ -1,16 +1,19 @@
 """What the tests of live sessions share: minutes that are seconds, and ways to wait for what happens."""
 
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from asking import Asked
 from live_support import Tune
-from trimtab_agent.live import episodes, service, telling
+from trimtab_agent.live import episodes, service, steering, telling
 from trimtab_agent.live import session as sessions
+from trimtab_agent.live.listening import take
 from trimtab_agent.live.service import LiveService
 from trimtab_agent.terminal.main import main
 from trimtab_db import Repository
@@ -137,3 +140,26 @@ class Attached:
         except AssertionError:
             said = [f"{decision.kind}: {decision.sentence}" for decision in self.decisions]
             raise AssertionError("\n".join([*said, self.record.sentence])) from None
+
+
+def children() -> set[int]:
+    """Processes of this one's own; other tests may have a server of theirs going on."""
+    return {child.pid for child in psutil.Process().children()}
+
+
+def touched_of(live: Attached) -> dict[str, Any]:
+    """What an episode or a promotion would touch, as it is now."""
+    seen = live.server.seen
+    with take(seen.pid, seen.listeners[0].descriptor) as taken:
+        option = taken.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
+    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    port = f":{live.server.port:04X}"
+    return {
+        "option": option,
+        "listening": sum(line[3] == "0A" and line[1].endswith(port) for line in listening),
+        "migrate": steering.MIGRATE.read_text(),
+        "file": live.server.file.read_bytes(),
+        "written": live.server.file.stat().st_mtime_ns,
+        "workers": [child.pid for child in psutil.Process(seen.pid).children()],
+        "children": children(),
+    }

@@ -1,21 +1,30 @@
 """Servers that carry traffic, started as an administrator would: by a file, not by a trial."""
 
 import os
+import resource
 import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from asking import asking
+from live_sessions import Attached
 from trimtab_agent.base_file import BaseFile, read_base
+from trimtab_agent.live import session as sessions
 from trimtab_agent.live import steering
+from trimtab_agent.live.episodes import EpisodeEnd
 from trimtab_agent.live.running import RunningServer, running_servers
+from trimtab_agent.live.service import AttachSpec
+from trimtab_agent.runtime import open_live
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server.ports import HeldPorts
+from trimtab_tuner.live.episode import Action, Decision
 from waiting import until
 
 PROGRAMS = {"apache": "apache2"}
@@ -199,3 +208,51 @@ def migrating() -> Iterator[None]:
     steering.MIGRATE.write_text("1")
     yield
     steering.MIGRATE.write_text(before)
+
+
+@pytest.fixture
+def full_disk() -> Callable[[], AbstractContextManager[None]]:
+    """Makes every disk one on which no file grows beyond 100 bytes, for a while."""
+
+    @contextmanager
+    def full() -> Iterator[None]:
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    return full
+
+
+@pytest.fixture
+def attached(
+    production: Callable[..., Production], settings: AgentSettings
+) -> Iterator[Callable[..., Attached]]:
+    """Attaches a session to a server of that kind, which is asked all the time."""
+    with ExitStack() as opened:
+        repository, service = opened.enter_context(open_live(settings))
+
+        def attach(
+            name: str = "core", mode: str = "advise", edit: Callable[[str], str] = str, **spec: Any
+        ) -> Attached:
+            server = production(name, edit)
+            asked = opened.enter_context(asking(server.port, server.page))
+            until(lambda: asked.answered > 20)
+            wanted = AttachSpec.model_validate({"server": str(server.process.pid), "mode": mode, **spec})
+            return Attached(server, asked, repository, service, service.attach(wanted))
+
+        yield attach
+
+
+@pytest.fixture
+def improving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every episode finds its candidate better, after one period."""
+
+    def carry_out(**order: Any) -> EpisodeEnd:
+        order["tick"]()
+        decision = Decision(Action.PROMOTE, 0.5, "CPU time per request is 30.0% to 20.0% lower")
+        return EpisodeEnd(decision=decision, evidence={"periods": 1}, met_harm=0)
+
+    monkeypatch.setattr(sessions, "carry_out", carry_out)

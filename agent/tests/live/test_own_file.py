@@ -1,7 +1,6 @@
 """Production's own file on a disk that takes no more: it is as it was, with nothing partial beside it."""
 
 import os
-import resource
 import stat
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -21,18 +20,9 @@ def file(tmp_path):
     return path
 
 
-@pytest.fixture
-def full_disk():
-    """A disk on which no file grows beyond 100 bytes."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def test_copy_that_does_not_fit_is_no_copy(file, full_disk):
     """Whoever puts it back would lose the rest of his file."""
-    with pytest.raises(OSError, match="too large"):
+    with full_disk(), pytest.raises(OSError, match="too large"):
         own_file.kept_beside(file)
     assert list(file.parent.iterdir()) == [file]
     assert file.read_text() == TEXT
@@ -40,7 +30,7 @@ def test_copy_that_does_not_fit_is_no_copy(file, full_disk):
 
 def test_text_that_does_not_fit_is_not_written(file, full_disk):
     """Not even a part of it."""
-    with pytest.raises(OSError, match="too large"):
+    with full_disk(), pytest.raises(OSError, match="too large"):
         own_file.write(file, TEXT.replace("1", "2"))
     assert list(file.parent.iterdir()) == [file]
     assert file.read_text() == TEXT

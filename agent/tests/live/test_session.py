@@ -2,23 +2,18 @@
 
 import re
 import signal
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import time
 from pathlib import Path
 
-import psutil
 import pytest
-from asking import asking
-from live_sessions import ENDLESS, Attached, shortened
+from live_sessions import ENDLESS, children, shortened, touched_of
 from trimtab_agent.errors import HostError, LiveConflict, SpecError
 from trimtab_agent.live import attachment, proposing, steering, switchbacks
 from trimtab_agent.live import session as sessions
 from trimtab_agent.live.arms import CandidateRefused
 from trimtab_agent.live.episodes import EpisodeEnd
-from trimtab_agent.live.listening import take
 from trimtab_agent.live.production import stats_socket_of
 from trimtab_agent.live.service import AttachSpec
 from trimtab_agent.live.switchbacks import ValueTurns, takes_turns
@@ -45,57 +40,6 @@ QUIET = Rails.quiet
 def soon(monkeypatch):
     """What takes minutes takes seconds."""
     shortened(monkeypatch)
-
-
-@pytest.fixture
-def attached(production, settings):
-    """Attaches a session to a server of that kind, which is asked all the time."""
-    with ExitStack() as opened:
-        repository, service = opened.enter_context(open_live(settings))
-
-        def attach(name="core", mode="advise", edit=str, **spec):
-            server = production(name, edit)
-            asked = opened.enter_context(asking(server.port, server.page))
-            until(lambda: asked.answered > 20)
-            spec = AttachSpec(server=str(server.process.pid), mode=mode, **spec)
-            return Attached(server, asked, repository, service, service.attach(spec))
-
-        yield attach
-
-
-@pytest.fixture
-def improving(monkeypatch):
-    """Every episode finds its candidate better, after one period."""
-
-    def carry_out(**order):
-        order["tick"]()
-        decision = Decision(Action.PROMOTE, 0.5, "CPU time per request is 30.0% to 20.0% lower")
-        return EpisodeEnd(decision=decision, evidence={"periods": 1}, met_harm=0)
-
-    monkeypatch.setattr(sessions, "carry_out", carry_out)
-
-
-def children():
-    """Processes of this one's own; other tests may have a server of theirs going on."""
-    return {child.pid for child in psutil.Process().children()}
-
-
-def touched_of(live):
-    """What an episode or a promotion would touch, as it is now."""
-    seen = live.server.seen
-    with take(seen.pid, seen.listeners[0].descriptor) as taken:
-        option = taken.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
-    listening = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    port = f":{live.server.port:04X}"
-    return {
-        "option": option,
-        "listening": sum(line[3] == "0A" and line[1].endswith(port) for line in listening),
-        "migrate": steering.MIGRATE.read_text(),
-        "file": live.server.file.read_bytes(),
-        "written": live.server.file.stat().st_mtime_ns,
-        "workers": [child.pid for child in psutil.Process(seen.pid).children()],
-        "children": children(),
-    }
 
 
 @pytest.mark.parametrize("name", ["nginx", "core"])

@@ -10,11 +10,8 @@ import sys
 
 import httpx
 import pytest
-from empty_databases import empty_sqlite
 from live_support import Tune, tiny_options, wait_until_gone
-from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository, this_host
-from trimtab_agent.terminal.main import main
 from trimtab_db.records import NewRun, RunState
 
 
@@ -81,24 +78,6 @@ def test_second_tune_is_a_conflict_that_names_the_run(going_on, trimtab):
     assert f"run 1 is running on this machine (process {first.process.pid}, its directory is" in output
     first.process.send_signal(signal.SIGINT)
     first.finish()
-
-
-@pytest.fixture
-def trimtab_here(settings, monkeypatch, capfd):
-    """The command line in this process, for what ends before anything has been started."""
-    monkeypatch.setenv("TRIMTAB_VAR", str(settings.var))
-    allowed = os.sched_getaffinity(0)
-
-    def run(*arguments):
-        empty_sqlite(VarPaths(settings.var).database)
-        monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capfd.readouterr()
-        return end.value.code, captured.out, captured.err
-
-    yield run
-    os.sched_setaffinity(0, allowed)
 
 
 @pytest.mark.parametrize(
