@@ -4,7 +4,7 @@ import os
 import socket
 
 import pytest
-from trimtab_agent.live.listening import Listener, inode_of, listeners_of, take
+from trimtab_agent.live.listening import Listener, inode_of, is_there, listeners_of, take
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
@@ -51,6 +51,27 @@ def test_descriptor_that_there_is_not_cannot_be_taken():
     """The kernel says so."""
     with pytest.raises(OSError, match="Bad file descriptor"):
         take(os.getpid(), 1_000_000)
+
+
+def test_descriptor_of_a_file_is_not_taken_and_nothing_is_left_open(tmp_path):
+    """A server may have opened one under the number of a socket that it has closed."""
+    with (tmp_path / "log").open("w") as file:
+        before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - descriptors, not files
+        with pytest.raises(OSError, match=r"[Nn]on-socket"):
+            take(os.getpid(), file.fileno())
+        assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+def test_listener_is_there_until_its_descriptor_is_closed_or_somebody_elses():
+    """Whoever puts something back leaves the other socket alone."""
+    server = socket.create_server(("127.0.0.1", 0))
+    listener = Listener("127.0.0.1", server.getsockname()[1], server.fileno())
+    assert is_there(os.getpid(), listener)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        os.dup2(other.fileno(), server.fileno())
+        assert not is_there(os.getpid(), listener)
+    server.close()
+    assert not is_there(os.getpid(), listener)
 
 
 @pytest.mark.parametrize(("host", "expected"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")])

@@ -197,6 +197,14 @@ def test_filter_that_somebody_else_took_away_does_not_keep_the_option(migrating)
         assert production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 0
 
 
+def test_port_that_nobody_has_shared_yet_is_nothing_to_leave():
+    """As where sharing it was refused: what comes after it is put back all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as production:
+        listener = listener_on([os.getpid()], production.getsockname()[1])[1]
+        steering.leave(os.getpid(), listener, 0)
+        assert production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 0
+
+
 def test_port_is_not_shared_where_waiting_connections_would_be_reset(monkeypatch, tmp_path):
     """And its socket is left alone."""
     setting = tmp_path / "tcp_migrate_req"

@@ -64,6 +64,18 @@ def inode_of(pid: int, listener: Listener) -> int:
     return (PROC / str(pid) / "fd" / str(listener.descriptor)).stat().st_ino
 
 
+def is_there(pid: int, listener: Listener) -> bool:
+    """Whether a process still listens there with that descriptor, which may be another socket's by now.
+
+    Raises OSError for a process that is gone or may not be looked into.
+    """
+    addresses = _listening(pid)
+    try:
+        return addresses.get(inode_of(pid, listener)) == (listener.host, listener.port)
+    except FileNotFoundError:
+        return False
+
+
 def take(pid: int, descriptor: int) -> socket.socket:
     """A descriptor of our own for a socket of another process; raises OSError, also PermissionError."""
     process = os.pidfd_open(pid)
@@ -74,7 +86,11 @@ def take(pid: int, descriptor: int) -> socket.socket:
             raise OSError(number, os.strerror(number))
     finally:
         os.close(process)
-    return socket.socket(fileno=taken)
+    try:
+        return socket.socket(fileno=taken)
+    except OSError:  # it is no socket any more
+        os.close(taken)
+        raise
 
 
 def listening_sockets() -> set[int]:

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import steering
-from trimtab_agent.live.listening import Listener, listening_sockets
+from trimtab_agent.live.listening import Listener, is_there, listening_sockets
 from trimtab_agent.os_settings.journal import BOOT_ID
 
 CLOSE_S = 3.0  # so long a server has to close its listening sockets
@@ -51,6 +51,15 @@ class Process:
             return Process.of(self.pid) == self
         except OSError:
             return False
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process of that number has not ended, whoever it is."""
+    try:
+        Process.of(pid)
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -133,14 +142,13 @@ class Note:
 
     def _put_back_kernel(self) -> list[str]:
         touched, complaints = self.touched, []
-        lives = touched.production.lives()
-        for listener, _ in touched.ports if lives else ():
+        for listener, _ in self._shared():
             with suppress(HostError):
                 steering.weigh(touched.production.pid, listener, ())
         for arm in touched.arms:
             _quit(arm)
         self._wait_until_production_alone_listens()
-        for listener, option in touched.ports if lives else ():
+        for listener, option in self._shared():
             try:
                 steering.leave(touched.production.pid, listener, option)
             except HostError as error:
@@ -154,6 +162,18 @@ class Note:
             except OSError as error:
                 complaints.append(f"{steering.MIGRATE} stays 1: {error.strerror}")
         return complaints
+
+    def _shared(self) -> list[tuple[Listener, int]]:
+        """Production's sockets with the option, as far as it has not closed them: an administrator may have
+        had it listen elsewhere, and what has their descriptors then is none of ours.
+        """
+        touched = self.touched
+        if not touched.production.lives():
+            return []
+        try:
+            return [each for each in touched.ports if is_there(touched.production.pid, each[0])]
+        except OSError:
+            return list(touched.ports)  # whoever takes one of them is told why not
 
     def _wait_until_production_alone_listens(self) -> None:
         """The arms close their sockets soon; the one that does not is killed, with what waits on it going to
@@ -170,8 +190,12 @@ class Note:
     def _write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(self.touched)))
-        part.replace(self._path)
+        try:
+            part.write_text(json.dumps(asdict(self.touched)))
+            part.replace(self._path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def put_back_left_behind(notes: Path) -> list[str]:

@@ -21,11 +21,12 @@ every later leaving, takes net.ipv4.tcp_migrate_req = 1: otherwise connections t
 """
 
 import ctypes
+import errno
 import os
 import socket
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from trimtab_agent.errors import HostError
@@ -37,6 +38,9 @@ SO_ATTACH_REUSEPORT_CBPF = 51
 SO_DETACH_REUSEPORT_BPF = 68
 BACKLOG = 4096  # net.core.somaxconn limits it
 MIGRATE = Path("/proc/sys/net/ipv4/tcp_migrate_req")
+# A socket without a filter: somebody else has taken it away, or nobody has shared the port yet
+# (reuseport_detach_prog()).
+_NO_FILTER = frozenset({errno.ENOENT, errno.EINVAL})
 _libc = ctypes.CDLL(None)
 
 
@@ -144,8 +148,10 @@ def leave(pid: int, listener: Listener, option_before: int) -> None:
     """Ends the sharing of a port of that process, whoever began it; raises HostError when it has ended."""
     with _taken(pid, listener) as production:
         try:
-            with suppress(FileNotFoundError):  # somebody else has taken it away
-                production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
+            production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
+        except OSError as error:
+            if error.errno not in _NO_FILTER:
+                raise HostError(f"cannot stop sharing {listener.address}: {error.strerror}") from error
         finally:
             production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, option_before)
 
