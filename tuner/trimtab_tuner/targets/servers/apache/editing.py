@@ -127,7 +127,7 @@ def tuned(
 def _is_same_time(name: str, there: str, value: str) -> bool:
     """Whether the file has that time already, in its own words: 500ms is a second of the knob."""
     of_time = name == "KeepAliveTimeout" and there != "" and "$" not in there
-    return of_time and values.seconds(name, there) == int(value)
+    return of_time and str(values.seconds(name, there)) == value
 
 
 def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:
