@@ -4,15 +4,17 @@ import os
 import signal
 import socket
 import stat
+import sys
 import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
 from trimtab_agent.errors import HostError
+from trimtab_agent.live import arms as beside
 from trimtab_agent.live import steering
 from trimtab_agent.live.access_log import AccessLog
-from trimtab_agent.live.arms import baseline_and_canary
+from trimtab_agent.live.arms import PLACES, baseline_and_canary
 from trimtab_agent.live.listening import listeners_of, take
 from trimtab_agent.live.restoring import Note, put_back_left_behind
 from trimtab_tuner.targets.log_formats import FORMATS
@@ -130,6 +132,20 @@ def test_arm_that_dies_ends_the_episode_with_no_request_lost(name, production, b
     arms.wait()
 
 
+def test_arm_that_dies_is_known_to_whoever_gives_it_a_share(production, begin, tmp_path):
+    """And to whoever asks afterwards: it is not the keeper that failed."""
+    server = production("nginx")
+    arms = begin(server, "nginx")
+    os.kill(arms.pids[1], signal.SIGKILL)
+    with pytest.raises(HostError, match="the canary has ended by itself"):
+        until(lambda: arms.weigh(0.4))
+    assert arms.ended() == "the canary has ended by itself"
+    assert arms.close() == []
+    assert is_as_before(server, tmp_path)
+    arms.wait()
+    assert not arms.files[0].configuration.exists()
+
+
 @SERVERS
 def test_keeper_puts_everything_back_when_the_agent_dies(name, production, begin, tmp_path):
     """Its socket ends without a word, as the kernel ends it for a killed process."""
@@ -199,6 +215,59 @@ def test_file_that_the_server_does_not_accept_is_refused_before_anything_is_touc
         baseline_and_canary(server.seen, server.base, values, ["worker_processes"], tmp_path / "notes")
     assert sockets_on(server.port) == 1
     assert not (tmp_path / "notes").exists()
+
+
+def places():
+    """What lies where arms have their files."""
+    return {path for place in PLACES for path in place.glob("trimtab-live-*")}
+
+
+def test_files_that_do_not_fit_are_told_before_anything_is_touched(production, begin, full_disk, tmp_path):
+    """The memory that they lie in is full: that is nobody's fault, and can be tried again."""
+    server = production("nginx")
+    there = places()
+    with full_disk(), pytest.raises(HostError, match=r"cannot be made in .*: File too large"):
+        begin(server, "nginx")
+    assert (places(), sockets_on(server.port), (tmp_path / "notes").exists()) == (there, 1, False)
+
+
+@SERVERS
+def test_what_arms_tell_of_errors_does_not_pile_up(name, production, begin):
+    """It lies in memory; they go on to tell."""
+    server = production(name)
+    with begin(server, name) as arms:
+        logs = [arm.configuration.with_name(log) for arm in arms.files for log in beside.ERRORS]
+        for log in logs:
+            with log.open("ab") as appended:
+                appended.write(b"x" * (beside.KEPT_BYTES + 1))
+        arms.tidy()
+        assert max(log.stat().st_size for log in logs) < beside.KEPT_BYTES
+        arms.weigh(0.4)
+        asked(server, 20)
+        arms.tidy()
+
+
+def test_arms_that_fill_the_memory_are_told(production, begin, monkeypatch):
+    """Others need it: nothing is begun there either."""
+    server = production("nginx")
+    with begin(server, "nginx") as arms:
+        arms.tidy()
+        monkeypatch.setattr(beside, "LEAST_FREE_BYTES", 1 << 60)
+        with pytest.raises(HostError, match=r"is about to be full \(.* MB are free\): expected"):
+            arms.tidy()
+    with pytest.raises(HostError, match="left: expected a place in memory"):
+        begin(server, "nginx")
+
+
+def test_keeper_that_cannot_be_started_is_told_and_leaves_nothing(production, begin, monkeypatch):
+    """As where the machine has no process left."""
+    server = production("nginx")
+    there, opened = places(), len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - descriptors, not files
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    with pytest.raises(HostError, match="the keeper of the episode cannot be started: No such file"):
+        begin(server, "nginx")
+    assert (places(), sockets_on(server.port)) == (there, 1)
+    assert len(os.listdir("/proc/self/fd")) == opened  # noqa: PTH208
 
 
 def test_server_that_cannot_be_run_twice_is_refused(production, begin):

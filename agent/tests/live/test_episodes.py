@@ -12,6 +12,7 @@ import psutil
 import pytest
 from asking import asking
 from trimtab_agent.errors import HostError
+from trimtab_agent.live import arms as beside
 from trimtab_agent.live import episodes, steering
 from trimtab_agent.live.arms import baseline_and_canary
 from trimtab_agent.live.episodes import carry_out
@@ -164,6 +165,42 @@ def test_canary_that_does_not_answer_is_rolled_back_before_it_has_any_connection
     assert re.match("the canary does not answer .* before it has had any traffic", end.decision.reason)
     assert (end.met_harm, asked.failures) == (0, [])
     episode.require_as_before()
+
+
+@SERVERS
+@pytest.mark.parametrize("arm", [0, 1])
+def test_arm_that_dies_before_it_has_any_connection_rolls_back(name, arm, begin, arms_of):
+    """It is not production that cannot be observed any more."""
+    episode = begin(name)
+    episode.faults[-1] = lambda: kill([arms_of[0].pids[arm]])
+    with asking(episode.server.port, episode.server.page) as asked:
+        end = episode.carry_out()
+        episode.require_as_before()
+    assert end.decision.action is Action.ROLL_BACK
+    assert (end.met_harm, asked.failures) == (0, [])
+
+
+def test_memory_that_becomes_full_ends_the_episode(begin, monkeypatch):
+    """It says nothing about the candidate."""
+    episode = begin("core")
+    episode.faults[3] = lambda: monkeypatch.setattr(beside, "LEAST_FREE_BYTES", 1 << 60)
+    with asking(episode.server.port, episode.server.page) as asked:
+        with pytest.raises(HostError, match="is about to be full"):
+            episode.carry_out()
+        episode.require_as_before()
+    assert asked.failures == []
+
+
+def test_arm_whose_log_is_taken_away_ends_the_episode(begin, arms_of):
+    """Nothing is known of it any more."""
+    episode = begin("nginx")
+    episode.faults[3] = lambda: Path(arms_of[0].files[1].place.access_log).unlink()
+    with asking(episode.server.port, episode.server.page) as asked:
+        end = episode.carry_out()
+        episode.require_as_before()
+    assert end.decision.action is Action.ROLL_BACK
+    assert "the access log " in end.decision.reason
+    assert asked.failures == []
 
 
 def test_connection_to_an_arm_is_kept_for_a_while_when_the_episode_has_ended_well(begin):

@@ -91,6 +91,16 @@ def test_text_that_the_server_refuses_is_not_taken_up_and_its_own_is_there_again
     until(lambda: workers(server) == 1)
 
 
+def test_text_that_cannot_be_handed_over_is_not_taken_up(production, full_disk, tmp_path):
+    """Where the disk of temporary files is full; not even a part of it is."""
+    server = production("nginx")
+    before = server.file.read_bytes()
+    with FileSwitch(server.seen, server.base, tmp_path / "notes") as switch:
+        with full_disk(), pytest.raises(HostError, match="cannot be written to: File too large"):
+            switch.put(candidate_of(server, "nginx"))
+        assert server.file.read_bytes() == before
+
+
 def test_file_that_an_administrator_has_changed_meanwhile_stays(production, tmp_path):
     """Neither the next text nor the end writes over it; the one from before lies beside it."""
     server = production("nginx")

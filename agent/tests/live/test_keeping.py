@@ -2,10 +2,13 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
+from trimtab_agent.errors import HostError
 from trimtab_agent.live import own_file
 from trimtab_agent.live.file_switching import SwitchedFile, digest_of, put_files_back
+from trimtab_agent.live.keeping import Keeper
 from trimtab_agent.live.restoring import Process
 from trimtab_agent.os_settings.journal import BOOT_ID
 
@@ -82,6 +85,16 @@ def test_file_of_a_boot_before_is_put_back_as_well(switched, tmp_path):
     switched(boot_id="another")
     assert put_files_back(tmp_path / "notes") == []
     assert (tmp_path / "nginx.conf").read_text() == OWN
+
+
+def test_keeper_that_cannot_be_started_leaves_all_as_it_was(switched, tmp_path, monkeypatch):
+    """No process is to be had; whoever tries it later finds no note that somebody keeps the file."""
+    switched(agent=Process.of(os.getpid()))
+    monkeypatch.setattr(sys, "executable", "/no/such/program")
+    with pytest.raises(HostError, match="the keeper of the file cannot be started: No such file"):
+        Keeper("json", tmp_path / "notes" / "1-2.file.json", SwitchedFile, "file", 1.0)
+    assert (tmp_path / "nginx.conf").read_text() == OWN
+    assert not list((tmp_path / "notes").iterdir())
 
 
 def test_note_that_cannot_be_understood_is_told(tmp_path):

@@ -29,7 +29,7 @@ from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import keeper
 from trimtab_agent.live.keeper import ArmOrder, Order
-from trimtab_agent.live.restoring import Note, sockets_of
+from trimtab_agent.live.restoring import Note, is_running, sockets_of
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.live.socket_diag import open_connections
 from trimtab_agent.live.surroundings import like, user_of
@@ -38,8 +38,13 @@ from trimtab_agent.stopping import wait_readable
 log = logging.getLogger(__name__)
 
 NAMES = ("baseline", "canary")
-# In memory: a log on a full or slow disk would hold up the arms.
+# In memory: a log on a full or slow disk would hold up the arms. Others need it too: so much stays free, and
+# of what an arm tells of errors no more than that is kept.
 PLACES = (Path("/run"), Path("/dev/shm"))  # noqa: S108 - each gets a new directory of its own
+LEAST_FREE_BYTES = 32 << 20
+KEPT_BYTES = 1 << 20
+ERRORS = ("error.log", "output.log")
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 START_S = 10.0
 ANSWER_S = 10.0
 DRAIN_S = 30.0
@@ -81,11 +86,20 @@ class Arms:
         if server.target.beside is None:
             raise HostError(f"Trimtab cannot start a second {server.target.name} beside one that runs yet")
         self._server, self._beside = server, server.target.beside
+        self._ended = ""
         self.files: tuple[ArmFiles, ...] = ()
+        self._errors: list[int] = []
         with ExitStack() as undone:
             directory = _directory()
             undone.callback(shutil.rmtree, directory, ignore_errors=True)
-            self.files = tuple(self._written(directory / name, text) for name, text in texts.items())
+            undone.callback(self._close_errors)
+            try:
+                self.files = tuple(self._written(directory / name, text) for name, text in texts.items())
+            except OSError as error:
+                raise HostError(
+                    f"files of servers beside process {server.pid} cannot be made in {directory}: "
+                    f"{error.strerror}"
+                ) from error
             for arm in self.files:
                 check(server, arm.configuration)
             self._note = notes / f"{directory.name}.json"
@@ -136,10 +150,25 @@ class Arms:
 
         Raises HostError where the keeper has ended, which is nobody's fault whom it keeps.
         """
-        if not wait_readable([self._socket.fileno()], 0):
-            return ""
-        sentence: str = self._line(ANSWER_S).get("ended", "")
-        return sentence
+        if not self._ended:
+            told = wait_readable([self._socket.fileno()], 0)
+            if told or not all(map(is_running, self.pids)):  # then it is about to be told
+                self._ended = self._line(ANSWER_S).get("ended", "")
+        return self._ended
+
+    def tidy(self) -> None:
+        """Keeps what the arms write from filling the memory that it lies in; raises HostError where it does:
+        what they are sent may lie there too.
+        """
+        for told in self._errors:
+            if os.fstat(told).st_size > KEPT_BYTES:
+                os.ftruncate(told, 0)  # whoever appends goes on at the beginning
+        place = self.files[0].configuration.parents[1]
+        if (free := _free_bytes(place)) < LEAST_FREE_BYTES:
+            raise HostError(
+                f"{place} is about to be full ({free / 1e6:,.0f} MB are free): expected "
+                f"{LEAST_FREE_BYTES / 1e6:,.0f} MB at least beside what the servers write there"
+            )
 
     def close(self) -> list[str]:
         """Sends all new connections to production, and returns when it alone listens again.
@@ -162,6 +191,7 @@ class Arms:
                 complaints = note.put_back()
                 note.end(DRAIN_S)
         self._socket.close()
+        self._close_errors()
         for complaint in complaints:
             log.warning("%s: %s", self._server.target.name, complaint)
         return complaints
@@ -184,6 +214,8 @@ class Arms:
         # Who reads it may come before the server has opened it. It has queries, which are nobody else's
         # business.
         Path(place.access_log).touch(mode=0o600)
+        errors = [directory / name for name in ERRORS]
+        self._errors += [os.open(each, NEW, 0o600) for each in errors]
         file = directory / self._server.target.file_name
         try:
             own_text = self._beside.file(text, place)
@@ -194,9 +226,13 @@ class Arms:
         file.write_text(own_text)
         if os.geteuid() == 0:
             user, group, _ = user_of(self._server.pid)
-            for own in (place.access_log, file, place.directory):  # in a directory of ours yet
-                os.chown(own, user, group)
+            for own in map(str, (place.access_log, *errors, file, place.directory)):
+                os.chown(own, user, group)  # in a directory of ours yet
         return ArmFiles(file, place)
+
+    def _close_errors(self) -> None:
+        while self._errors:
+            os.close(self._errors.pop())
 
     def _start_keeper(
         self, directory: Path, names: Iterable[str]
@@ -223,13 +259,17 @@ class Arms:
         )
         ours, its = socket.socketpair()
         with its:
-            # A session of its own: Ctrl-C in the terminal is for the agent to act on.
-            process = subprocess.Popen(
-                (sys.executable, "-m", "trimtab_agent.live.keeper", str(its.fileno())),
-                stdin=subprocess.DEVNULL,
-                pass_fds=[its.fileno()],
-                start_new_session=True,
-            )
+            try:
+                # A session of its own: Ctrl-C in the terminal is for the agent to act on.
+                process = subprocess.Popen(
+                    (sys.executable, "-m", "trimtab_agent.live.keeper", str(its.fileno())),
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[its.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                raise HostError(f"the keeper of the episode cannot be started: {error.strerror}") from error
         with suppress(OSError):  # it has ended already: its answer tells
             ours.sendall(json.dumps(order.as_json()).encode() + b"\n")
         return ours, process
@@ -237,8 +277,11 @@ class Arms:
     def _answer(self, limit_s: float) -> dict[str, Any]:
         """The keeper's answer to a request; raises HostError where it is an error or the end."""
         said = self._line(limit_s)
-        if "error" in said or "ended" in said:
-            raise HostError(said.get("error") or said["ended"])
+        if "error" in said:
+            raise HostError(said["error"])
+        if "ended" in said:
+            self._ended = said["ended"]
+            raise HostError(self._ended)
         return said
 
     def _line(self, limit_s: float) -> dict[str, Any]:
@@ -289,11 +332,28 @@ def check(server: RunningServer, file: Path) -> None:
         raise CandidateRefused(f"{server.target.name} does not accept {file}: {said}")
 
 
+def _free_bytes(place: Path) -> int:
+    """What a place has room for; raises HostError."""
+    try:
+        found = os.statvfs(place)
+    except OSError as error:
+        raise HostError(f"{place} cannot be looked at: {error.strerror}") from error
+    return found.f_bavail * found.f_frsize
+
+
 def _directory() -> Path:
     """A new directory for the arms, which their workers may enter."""
-    place = next((each for each in PLACES if os.access(each, os.W_OK)), None)
+    place = next(
+        (each for each in PLACES if os.access(each, os.W_OK) and _free_bytes(each) >= LEAST_FREE_BYTES), None
+    )
     if place is None:
-        raise HostError(f"neither {PLACES[0]} nor {PLACES[1]} can be written to: expected a place in memory")
-    directory = Path(tempfile.mkdtemp(prefix="trimtab-live-", dir=place))
-    directory.chmod(0o711)
+        raise HostError(
+            f"neither {PLACES[0]} nor {PLACES[1]} can be written to and has {LEAST_FREE_BYTES / 1e6:,.0f} MB "
+            "left: expected a place in memory"
+        )
+    try:
+        directory = Path(tempfile.mkdtemp(prefix="trimtab-live-", dir=place))
+        directory.chmod(0o711)
+    except OSError as error:
+        raise HostError(f"{place} cannot be written to: {error.strerror}") from error
     return directory

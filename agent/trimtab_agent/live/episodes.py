@@ -24,7 +24,7 @@ from trimtab_agent.live.access_log import AccessLog
 from trimtab_agent.live.arms import NAMES, ArmFiles, Arms, baseline_and_canary
 from trimtab_agent.live.core_stats import CoreStats
 from trimtab_agent.live.listening import inode_of, listeners_of
-from trimtab_agent.live.observation import Observer, Source
+from trimtab_agent.live.observation import ObservationLost, Observer, Source
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.live.warming import Warming
 
@@ -96,13 +96,20 @@ def carry_out(
     """
     with baseline_and_canary(server, base, candidate, knobs, notes) as arms, ExitStack() as opened:
         warmed, failure = _settle(server, paths, tick)
+        observers: list[Observer] = []
+        if not failure:
+            try:
+                observers += [
+                    opened.enter_context(observer_of(server, pid, files, slow_s))
+                    for pid, files in zip(arms.pids, arms.files, strict=True)
+                ]
+            except HostError:
+                failure = arms.ended()
+                if not failure:
+                    raise
         if failure:
             decision = Decision(Action.ROLL_BACK, 0.0, failure)
             return EpisodeEnd(decision=decision, evidence={"warmed": warmed}, met_harm=0)
-        observers = [
-            opened.enter_context(observer_of(server, pid, files, slow_s))
-            for pid, files in zip(arms.pids, arms.files, strict=True)
-        ]
         try:
             end = _observed(arms, observers, rules, guards, cpus, tick, tell, over)
             if end.decision.action is not Action.ROLL_BACK:
@@ -132,12 +139,14 @@ def _observed(
     totals: list[list[Observed]] = [[], []]
     decision = Decision(Action.GO_ON, episode.share, "")
     judged_from, cut_short = SETTLE_PERIODS, False
-    arms.weigh(episode.share)
+    if why := _weigh(arms, episode.share):
+        decision = Decision(Action.ROLL_BACK, 0.0, why)
     period = 0
     while decision.action in (Action.GO_ON, Action.NEXT_STEP):
         production = tick()
         period += 1
         why = arms.ended()
+        arms.tidy()
         try:
             baseline, canary = (observer.read() for observer in observers)
         except HostError as error:
@@ -157,8 +166,9 @@ def _observed(
         elif decision.action is not Action.ROLL_BACK and (said := over()):
             decision, cut_short = Decision(Action.GIVE_UP, 0.0, said), True
         if decision.action is Action.NEXT_STEP:
-            arms.weigh(decision.share)
             judged_from = period + SETTLE_PERIODS
+            if why := _weigh(arms, decision.share):
+                decision = Decision(Action.ROLL_BACK, 0.0, why)
         tell(
             Told(
                 production=production,
@@ -226,6 +236,20 @@ def figures(seen: Observed) -> dict[str, float]:
     return {name: round(value, 6) for name, value in found.items()}
 
 
+def _weigh(arms: Arms, share: float) -> str:
+    """Gives each arm that share; the sentence about one that has ended before, empty where none has.
+
+    Raises HostError for anything else.
+    """
+    try:
+        arms.weigh(share)
+    except HostError:
+        if why := arms.ended():
+            return why
+        raise
+    return ""
+
+
 def _linger(arms: Arms, tick: Tick) -> None:
     """Nobody new comes to the arms; who has a connection keeps it for a while.
 
@@ -251,18 +275,23 @@ def _settle(server: RunningServer, paths: Sequence[str], tick: Tick) -> tuple[in
 
 
 def observer_of(server: RunningServer, pid: int, files: ArmFiles, slow_s: float) -> Observer:
-    """Observes an arm beside that server; raises HostError when it tells nothing."""
+    """Observes an arm beside that server; raises HostError when it tells nothing, which is not the loss of
+    production's own observation.
+    """
     source: Source
-    if server.target.name in FORMATS:
-        source = AccessLog(Path(files.place.access_log), FORMATS[server.target.name])
-    else:
-        source = CoreStats(Path(files.place.stats_socket))
     try:
-        sockets = [inode_of(pid, listener) for listener in listeners_of(pid)]
-    except OSError as error:
-        source.close()
-        raise HostError(f"process {pid} cannot be observed: {error.strerror}") from error
-    return Observer(pid, source, sockets, slow_s)
+        if server.target.name in FORMATS:
+            source = AccessLog(Path(files.place.access_log), FORMATS[server.target.name])
+        else:
+            source = CoreStats(Path(files.place.stats_socket))
+        try:
+            sockets = [inode_of(pid, listener) for listener in listeners_of(pid)]
+        except OSError as error:
+            source.close()
+            raise HostError(f"process {pid} cannot be observed: {error.strerror}") from error
+        return Observer(pid, source, sockets, slow_s)
+    except ObservationLost as error:
+        raise HostError(error.sentence) from error
 
 
 def summary(periods: Sequence[Observed]) -> dict[str, float]:

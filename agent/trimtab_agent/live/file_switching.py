@@ -169,10 +169,13 @@ class FileSwitch(Keeper):
 
     def put(self, text: str) -> None:
         """That text is in the file, and production takes it up; raises HostError where not."""
-        with tempfile.NamedTemporaryFile(prefix="trimtab-live-") as handed:
-            handed.write(text.encode())
-            handed.flush()
-            self.ask(handed.name)
+        try:
+            with tempfile.TemporaryDirectory(prefix="trimtab-live-") as directory:
+                handed = Path(directory) / "text"
+                handed.write_bytes(text.encode())
+                self.ask(str(handed))
+        except OSError as error:
+            raise HostError(f"{tempfile.gettempdir()} cannot be written to: {error.strerror}") from error
 
     def _kept(self, file: Path) -> Path:
         try:

@@ -101,7 +101,10 @@ class Kept(ABC, Generic[What]):
 
 
 class Keeper:
-    """The agent's end of such a process: `module` is the one that it runs, `what` it keeps, for messages."""
+    """The agent's end of such a process: `module` is the one that it runs, `what` it keeps, for messages.
+
+    Raises HostError where it cannot be started.
+    """
 
     def __init__(self, module: str, note: Path, kind: type[Kept[Any]], what: str, limit_s: float) -> None:
         self._note, self._kind = note, kind
@@ -109,12 +112,16 @@ class Keeper:
         self._socket, its = socket.socketpair()
         self._answers = self._socket.makefile()
         with its:
-            self._keeper = subprocess.Popen(
-                (sys.executable, "-m", module, str(note)),
-                stdin=its.fileno(),
-                stdout=its.fileno(),
-                start_new_session=True,  # Ctrl-C in the terminal is for the agent to act on
-            )
+            try:
+                self._keeper = subprocess.Popen(
+                    (sys.executable, "-m", module, str(note)),
+                    stdin=its.fileno(),
+                    stdout=its.fileno(),
+                    start_new_session=True,  # Ctrl-C in the terminal is for the agent to act on
+                )
+            except OSError as error:
+                self._put_back()  # nothing but the note has been made
+                raise HostError(f"{self._name} cannot be started: {error.strerror}") from error
 
     def __enter__(self) -> Self:
         return self
@@ -164,6 +171,10 @@ class Keeper:
         except subprocess.TimeoutExpired:
             self._keeper.kill()
             self._keeper.wait()
+        return self._put_back()
+
+    def _put_back(self) -> list[str]:
+        """What the keeper has left to put back, if anything; sentences about what could not be."""
         self._answers.close()
         self._socket.close()
         left = self._kind.read(self._note)  # there is none where the keeper has put everything back

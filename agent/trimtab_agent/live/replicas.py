@@ -63,6 +63,8 @@ class _Replicas:
         if self._arms is not None and (why := self._arms.ended()):
             self._off(self._arms)
             raise HostError(why)
+        if self._arms is not None:
+            self._arms.tidy()
         self._ending = [arms for arms in self._ending if not arms.wait(0)]
         return [observer.read() for observer in self._observers]
 
