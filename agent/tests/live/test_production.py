@@ -167,6 +167,38 @@ def test_of_many_lines_a_sample_stands_for_all(own):
     log.close()
 
 
+def test_what_nobody_has_read_for_long_is_not_read_at_once(own, monkeypatch):
+    """The memory is production's: a sample of the lines stands for all here as well."""
+    monkeypatch.setattr(production_log, "READ_BYTES", 1 << 18)
+    read, most = os.pread, []
+
+    def pread(descriptor, count, offset):
+        most.append(count)
+        return read(descriptor, count, offset)
+
+    log = ProductionLog(os.getpid())
+    own.write(b"".join(LINE % number for number in range(20_000)))
+    monkeypatch.setattr(os, "pread", pread)
+    requests = log.read().served[1].requests
+    own.write(LINE % 1)
+    assert log.read().served[1].requests == 1
+    log.close()
+    assert 19_900 < requests < 20_100
+    assert max(most) == 1 << 18
+
+
+def test_file_without_lines_is_not_read_again_and_again(own, monkeypatch):
+    """A server may append to something else than a log."""
+    monkeypatch.setattr(production_log, "READ_BYTES", 1 << 12)
+    log = ProductionLog(os.getpid())
+    own.write(b"x" * (1 << 14))
+    log.read()
+    assert not any(tail.waiting_bytes for tail in log._files.values())
+    own.write(b"\n" + LINE % 2)
+    assert log.read().served[1].requests == 1
+    log.close()
+
+
 def test_file_that_is_no_access_log_tells_of_nothing(tmp_path):
     """An error log has other lines."""
     with (tmp_path / "error.log").open("a") as file:
@@ -182,6 +214,23 @@ def test_worker_that_ends_while_it_is_looked_at_is_left_out(own, monkeypatch):
     gone.wait()
     monkeypatch.setattr(psutil.Process, "children", lambda _: [SimpleNamespace(pid=gone.pid)])
     monkeypatch.setattr(production_log, "LOOK_AGAIN_S", 0.0)
+    log = ProductionLog(os.getpid())
+    own.write(LINE % 2)
+    assert log.read().served[1].requests == 1
+    log.close()
+
+
+def test_worker_that_may_not_be_looked_at_is_left_out(own, monkeypatch):
+    """Another user's, in a container without SYS_PTRACE; its starter has the log open as well."""
+    looked = production_log._appended_to_by
+
+    def may(pid):
+        if pid != os.getpid():
+            raise PermissionError(13, "Permission denied")
+        return looked(pid)
+
+    monkeypatch.setattr(production_log, "_appended_to_by", may)
+    monkeypatch.setattr(psutil.Process, "children", lambda _: [SimpleNamespace(pid=1)])
     log = ProductionLog(os.getpid())
     own.write(LINE % 2)
     assert log.read().served[1].requests == 1

@@ -32,6 +32,8 @@ LOOK_BACK_BYTES = 1 << 16
 LOOK_AGAIN_S = 5.0
 # Of so many lines in one reading all are parsed, of more an even sample: that is what it may cost.
 SAMPLED_LINES = 2000
+# So much is read at a time. Nobody may have read for half a minute, while servers beside production ended.
+READ_BYTES = 1 << 23
 # So many pages are named, and so many are counted at most.
 PATHS, KEPT_PATHS = 100, 4000
 PLAIN_PATH = re.compile(rb"/[!->@-~]*")  # printable, without a query
@@ -66,7 +68,8 @@ class ProductionLog:
 
     def read(self) -> Replies:
         """What was appended since the last reading; raises ObservationLost when the server has gone."""
-        lines = [line for tail in self._files.values() for line in tail.appended()]
+        every = max((-(-tail.waiting_bytes // READ_BYTES) for tail in self._files.values()), default=0) or 1
+        lines = [line for tail in self._files.values() for line in tail.appended(every)]
         now_s = time.monotonic()
         if now_s - self._looked_at_s >= LOOK_AGAIN_S:
             self._looked_at_s = now_s
@@ -77,7 +80,7 @@ class ProductionLog:
         self._asked.update(filter(None, map(_page_of, entries)))
         if len(self._asked) > KEPT_PATHS:
             self._asked = Counter(dict(self._asked.most_common(KEPT_PATHS // 2)))
-        return replies_of_entries(entries, each)
+        return replies_of_entries(entries, each * every)
 
     def close(self) -> None:
         """Closes the files; the server writes on."""
@@ -108,12 +111,13 @@ class ProductionLog:
 def _appended_to(pid: int) -> Iterator[tuple[tuple[int, int], Path]]:
     """The files that a process or a child of it has open for appending: which it is, and where to open it.
 
-    Raises OSError and psutil.Error when the process is gone or may not be looked into; a child may end
-    meanwhile, as a worker does at a reload.
+    Raises OSError and psutil.Error when the process is gone or may not be looked into. A child may end
+    meanwhile, as a worker does at a reload, or be another user's, whom root may not look at in a container:
+    what such a worker writes to, the process that has started it has open as well.
     """
     yield from _appended_to_by(pid)
     for child in psutil.Process(pid).children():
-        with suppress(FileNotFoundError, ProcessLookupError):
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
             yield from _appended_to_by(child.pid)
 
 
@@ -152,15 +156,28 @@ class _Tail:
         begin = max(0, self._read_to - LOOK_BACK_BYTES)
         return os.pread(self._file, self._read_to - begin, begin).splitlines()
 
-    def appended(self) -> list[bytes]:
-        """The complete lines since the last time; a file that has become shorter begins anew."""
+    @property
+    def waiting_bytes(self) -> int:
+        """How much there is that has not been read; a file that has become shorter begins anew."""
         size = os.fstat(self._file).st_size
         if size < self._read_to:  # logrotate with `copytruncate`
             self._read_to = 0
-        data = os.pread(self._file, size - self._read_to, self._read_to)
-        lines = data[: data.rfind(b"\n") + 1]
-        self._read_to += len(lines)
-        return lines.splitlines()
+        return size - self._read_to
+
+    def appended(self, every: int) -> list[bytes]:
+        """Of the complete lines since the last time each `every`-th."""
+        found: list[bytes] = []
+        left, passed = self.waiting_bytes, 0
+        while part := os.pread(self._file, min(left, READ_BYTES), self._read_to):
+            lines = part[: part.rfind(b"\n") + 1]
+            if not lines and len(part) < READ_BYTES:
+                break  # one that is not complete
+            self._read_to += len(lines or part)
+            left -= len(lines or part)
+            each = lines.splitlines()
+            found += each[-passed % every :: every]
+            passed += len(each)
+        return found
 
     def close(self) -> None:
         """Closes it."""

@@ -5,7 +5,7 @@ What was tried is kept in the database for the file: a later session goes on fro
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +18,17 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.live.budget import RiskBudget
 from trimtab_tuner.live.contexts import Context
 from trimtab_tuner.live.episode import Action
-from trimtab_tuner.live.guards import Candidate, CoolDown, Now, Rails, Refusal, Reloads, refused
+from trimtab_tuner.live.guards import (
+    Candidate,
+    CoolDown,
+    Guard,
+    Now,
+    Rails,
+    Refusal,
+    Reloads,
+    Shown,
+    refused,
+)
 from trimtab_tuner.live.incumbents import Incumbent, Incumbents
 from trimtab_tuner.live.observed import Observed
 from trimtab_tuner.live.proposals import (
@@ -142,11 +152,8 @@ class Proposer:
         now_s = time.monotonic()
         space = space_of(self._at.server.target, incumbent.configuration, self._at.cpus)
         does = shown(seen, self._at.cpus)
-        # What production does not tell, nobody can hold it to; the canary tells it.
-        told = ("errors", "queue", "cpu", *does.latency_us)
-        guards = tuple(guard for guard in self._rails.guards if guard.statistic in told)
         return refused(
-            self._rails.model_copy(update={"guards": guards}),
+            self._rails.model_copy(update={"guards": told_by(self._rails.guards, does)}),
             Now(
                 at_s=now_s,
                 local=datetime.now().astimezone().time(),
@@ -180,6 +187,14 @@ class Proposer:
         self._repository.set_live_incumbents(record.host_id, record.target, record.file, document)
 
 
+def told_by(guards: Collection[Guard], does: Shown) -> tuple[Guard, ...]:
+    """Those guards that production tells of: what it does not tell, nobody can hold it to; the canary tells
+    it.
+    """
+    told = ("errors", "queue", "cpu", *does.latency_us)
+    return tuple(guard for guard in guards if guard.statistic in told)
+
+
 def _pss_bytes(pid: int) -> float:
     """What a process and its descendants have of the memory; those that end meanwhile have none."""
     total = 0
@@ -187,5 +202,16 @@ def _pss_bytes(pid: int) -> float:
         server = psutil.Process(pid)
         for each in (server, *server.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
-                total += each.memory_full_info().pss
+                total += _bytes_of(each)
     return total
+
+
+def _bytes_of(process: psutil.Process) -> int:
+    """Its share of the memory; of one that may not be looked into, as another user's in a container, all that
+    is resident, what it shares included.
+    """
+    try:
+        share: int = process.memory_full_info().pss
+    except psutil.AccessDenied:
+        share = process.memory_info().rss
+    return share
