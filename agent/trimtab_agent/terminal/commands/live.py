@@ -3,7 +3,9 @@
 import json
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +17,7 @@ from rich.table import Table
 from trimtab_db import Repository
 from trimtab_db.records import LiveDecision, LiveMode, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live.accept_limit_policy import Second as LimitedSecond
+from trimtab_tuner.live.guards import parse_guard, parse_quiet_hours
 from trimtab_tuner.live.replicas_policy import ReplicasPolicy, Second
 from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.wording import counted, in_percent
@@ -28,6 +31,7 @@ from trimtab_agent.live.replicas import adapt_replicas
 from trimtab_agent.live.restoring import put_back_left_behind
 from trimtab_agent.live.running import RunningServer, production_servers
 from trimtab_agent.live.service import (
+    END_S,
     AttachSpec,
     end_dead_sessions,
     is_alive,
@@ -53,10 +57,34 @@ from trimtab_agent.terminal.output import print_json
 from trimtab_agent.terminal.signals import stopped_by_signals
 
 FOLLOW_EVERY_S = 0.5
-DETACH_S = 30.0
 DECISIONS_SHOWN = 10
+EXAMPLES = """Examples:
 
-app = Commands(name="live", help="Servers that carry real traffic.", no_args_is_help=True)
+trimtab live servers             which web servers run here
+trimtab live attach nginx        observe one: what to try on it, and why
+trimtab live attach nginx --mode canary --guard 'p99 <= 50ms'
+trimtab live status              in another terminal: what it does now
+trimtab live promote             agree to what has been shown to be better
+trimtab live detach              the way out, at once; Ctrl-C is another
+
+docs/live-tuning.md: how it decides, what it can break, how to undo it"""
+
+app = Commands(
+    name="live",
+    help="Tune a server while it carries real traffic.\n\n"
+    "A change is tried on a share of the connections, beside a fresh copy of today's configuration. It is "
+    "promoted only when it has been shown to be better, and loses its connections at once when it does harm. "
+    "Unless you choose a mode, nothing is tried: Trimtab observes, and says what it would try.",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
+)
+
+
+class Objective(StrEnum):
+    """What a session makes less: CPU time per request, or service time."""
+
+    COST = "cost"
+    TIME = "time"
 
 
 Session = Annotated[
@@ -77,7 +105,10 @@ def servers(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the web servers that run here (no trial's), or what is known of one; nothing is touched."""
+    """List the web servers that run here, or say what is known of one; nothing is touched.
+
+    Those that Trimtab has started itself, for a trial, are left out.
+    """
     found = production_servers() if which is None else servers_that_answer_to(which)
     if as_json:
         print_json([server_document(server) for server in found])
@@ -90,7 +121,10 @@ def servers(
         print("No web server that Trimtab knows runs here, or none that this user may see.")
 
 
-@app.command()
+@app.command(
+    epilog="A guard limits the service time (mean, p50, p90, p99 or p999, in us, ms or s), errors or cpu "
+    "(in %), or queue (connections that wait). What breaks one is given up at once."
+)
 def attach(
     server: Annotated[str, typer.Argument(metavar="SERVER", help="Its name, unit, pid or port.")],
     mode: Annotated[
@@ -103,15 +137,18 @@ def attach(
     guard: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LIMIT", help="What must hold at any time: 'p99 <= 50ms', 'errors <= 0.1%'. Repeat it."
+            metavar="LIMIT",
+            help="What must hold at any time: 'p99 <= 50ms', 'errors <= 0.1%'; again for more.",
         ),
     ] = None,
-    objective: Annotated[
-        str, typer.Option(help="What shall become less: cost (CPU time per request) or time (service time).")
-    ] = "cost",
     quiet_hours: Annotated[
-        str | None, typer.Option(metavar="FROM-TO", help="When nothing is tried, as in 22:00-06:00.")
+        str | None,
+        typer.Option(metavar="BEGIN-END", help="When nothing is tried, in local time: 22:00-06:00."),
     ] = None,
+    objective: Annotated[
+        Objective,
+        typer.Option(help="What shall become less: cost (CPU time per request) or time (service time)."),
+    ] = Objective.COST,
     by_reload: Annotated[
         bool,
         typer.Option(
@@ -121,19 +158,29 @@ def attach(
         ),
     ] = False,
     reloads: Annotated[
-        int, typer.Option(metavar="N", help="So many reloads an hour at most.", min=2, max=3600)
+        int,
+        typer.Option(
+            metavar="N",
+            help="So many reloads an hour at most; a promotion and the way back are two.",
+            min=2,
+            max=3600,
+        ),
     ] = 4,
     var: Var = None,
 ) -> None:
     """Attach live tuning to a running server, until Ctrl-C or `trimtab live detach`."""
     settings = settings_of(var=var)
+    for text in guard or ():
+        _require("--guard", parse_guard, text)
+    if quiet_hours is not None:
+        _require("--quiet-hours", parse_quiet_hours, quiet_hours)
     try:
         spec = AttachSpec.model_validate(
             {
                 "server": server,
                 "mode": mode,
                 "guards": guard or [],
-                "objective": objective,
+                "objective": objective.value,
                 "quiet_hours": quiet_hours,
                 "by_reload": by_reload,
                 "reloads_an_hour": reloads,
@@ -164,13 +211,13 @@ def status(as_json: Json = False, var: Var = None) -> None:
 
 @app.command()
 def promote(session: Session = None, var: Var = None) -> None:
-    """Agree to what a session in mode canary has shown to be better: it goes into production's file."""
+    """Agree to what a session in mode canary has shown to be better: production's file gets it."""
     _ask(var, session, LiveRequest.PROMOTE)
 
 
 @app.command()
 def reject(session: Session = None, var: Var = None) -> None:
-    """Do not agree to it: the session goes on with something else."""
+    """Reject what a session in mode canary has shown: it goes on with something else."""
     _ask(var, session, LiveRequest.REJECT)
 
 
@@ -181,13 +228,13 @@ def detach(session: Session = None, var: Var = None) -> None:
     with open_to_read(settings) as repository:
         chosen = _chosen(repository, session, _open(repository))
         repository.ask_live_session(chosen.id, LiveRequest.DETACH)
-        deadline = time.monotonic() + DETACH_S
+        deadline = time.monotonic() + END_S
         while is_alive(repository.live_session(chosen.id)) and time.monotonic() < deadline:
             time.sleep(0.1)
         ended = repository.live_session(chosen.id)
         if is_alive(ended):
             raise HostError(
-                f"live session {ended.id} (process {ended.process}) has not ended in {DETACH_S:.0f} s"
+                f"live session {ended.id} (process {ended.process}) has not ended in {END_S:.0f} s"
             )
         notes = VarPaths(settings.var.resolve()).live_notes
         for complaint in end_dead_sessions(repository, ended.host_id, notes):
@@ -275,6 +322,14 @@ def replicas(
         complaints += adapt_replicas(found, notes, stop, count=count, seed=time.time_ns(), tell=tell)
     for complaint in complaints:
         print(complaint, file=sys.stderr)
+
+
+def _require(option: str, parse: Callable[[str], object], text: str) -> None:
+    """Raises SpecError for a text that the option does not take."""
+    try:
+        parse(text)
+    except ValueError as error:
+        raise SpecError(option.removeprefix("--").replace("-", "_"), f"{option} {error}") from error
 
 
 def _ask(var: Path | None, session: int | None, request: LiveRequest) -> None:
