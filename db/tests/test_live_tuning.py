@@ -118,6 +118,15 @@ def test_samples_after_a_moment_come_back_oldest_first_and_no_more_than_asked_fo
     assert repository.live_samples(session.id, began, 1) == (second,)
 
 
+def test_last_samples_are_those_that_were_recorded_last(repository, session):
+    """Whatever the clock said then."""
+    began = session.started_at
+    samples = [records.LiveSample(at=began + timedelta(hours=n), data={"share": n / 10}) for n in (2, 0, 1)]
+    for sample in samples:
+        repository.add_live_sample(session.id, sample)
+    assert repository.last_live_samples(session.id, 2) == (samples[2], samples[1])
+
+
 def test_old_samples_of_the_machine_are_pruned(repository, session, make_host, make_live_session):
     """Those of other machines are theirs to prune."""
     old = datetime.now(UTC) - SAMPLES_KEPT_FOR - timedelta(minutes=1)
@@ -155,6 +164,7 @@ def test_unknown_session_is_not_found_by_any_question(repository):
         lambda: repository.take_live_request(7),
         lambda: repository.live_decisions(7),
         lambda: repository.live_samples(7, datetime.now(UTC), LIMIT),
+        lambda: repository.last_live_samples(7, LIMIT),
     ]
     for ask in questions:
         with pytest.raises(RecordNotFoundError, match=r"There is no live session 7\."):

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.live import session as sessions
+from trimtab_agent.live.plan import Plan
 from trimtab_agent.live.proposing import Memory
 from trimtab_agent.live.recalling import recalled
 from trimtab_agent.live.restoring import Process
-from trimtab_agent.live.session import Plan, Session
+from trimtab_agent.live.session import Session
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.stopping import StopSignal
 from trimtab_db.errors import DatabaseFullError
@@ -64,10 +65,10 @@ def begin(repository, tmp_path):
     return begun
 
 
-def sampled(repository, record, age=timedelta()):
+def sampled(repository, record, age=timedelta(), spent=SPENT):
     """It has spent its budget and more."""
     at = datetime.now(UTC) - age
-    repository.add_live_sample(record.id, LiveSample(at=at, data={"share": 0.0, "budget": SPENT}))
+    repository.add_live_sample(record.id, LiveSample(at=at, data={"share": 0.0, "budget": spent}))
 
 
 def test_budget_that_was_spent_is_spent_for_the_next_session(repository, begin):
@@ -132,6 +133,16 @@ def test_reloads_of_the_last_hour_count_for_the_next_session(repository, begin):
 def test_clock_that_was_set_back_makes_nothing_older_or_younger_than_now(repository, begin):
     """What was recorded tomorrow was recorded just now."""
     sampled(repository, begin(), age=timedelta(days=-1))
+    spent = recalled(Memory(), repository, begin()).budget.spent(sessions.time.monotonic())
+    assert spent.harmed == SPENT["harmed"]
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_budget_is_the_one_that_was_told_last_whatever_the_clock_said(hours, repository, begin):
+    """It was set back or forward in between."""
+    record = begin()
+    sampled(repository, record, timedelta(hours=hours), {**SPENT, "harmed": 0})
+    sampled(repository, record)
     spent = recalled(Memory(), repository, begin()).budget.spent(sessions.time.monotonic())
     assert spent.harmed == SPENT["harmed"]
 

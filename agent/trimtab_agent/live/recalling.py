@@ -24,9 +24,7 @@ HARM = frozenset({KINDS.ROLL_BACK, KINDS.UNDONE})
 ENDINGS = HARM | {KINDS.PROMOTE, KINDS.GIVE_UP, KINDS.KEPT}
 # Each is a reload, where the server is not told its values while it runs.
 RELOADS = frozenset({KINDS.PROMOTED, KINDS.UNDONE})
-# A session takes a sample every few seconds for as long as it lives.
-LAST_SAMPLES = timedelta(minutes=2)
-MOST_SAMPLES = 1000
+LAST_SAMPLES = 60  # it takes one every few seconds for as long as it lives
 
 
 def recalled(memory: Memory, repository: Repository, record: LiveSession) -> Memory:
@@ -63,8 +61,7 @@ def _earlier(repository: Repository, record: LiveSession) -> Iterator[LiveSessio
 
 def _spent(repository: Repository, session: LiveSession) -> tuple[datetime, Spent] | None:
     """What a session had spent at the end, with what it had taken over; None where it has not told."""
-    samples = repository.live_samples(session.id, session.seen_at - LAST_SAMPLES, MOST_SAMPLES)
-    for sample in reversed(samples):
+    for sample in repository.last_live_samples(session.id, LAST_SAMPLES):
         if "budget" in sample.data:
             return sample.at, Spent.model_validate(sample.data["budget"])
     return None

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from trimtab_db import Repository
@@ -26,11 +26,17 @@ class Teller:
         self._state, self._sentence = LiveState.OBSERVING, ""
         self.share = 0.0
         self._sampled_at_s, self._seen_at_s = 0.0, 0.0
+        self._sampled_at: datetime | None = None
+        self._end_told = False
 
     def become(self, state: LiveState, sentence: str) -> None:
         """The session is in this state from now on; the sentence tells people what it does."""
         self._state, self._sentence = state, sentence
         self._write()
+
+    def says(self, sentence: str) -> None:
+        """The session is in the same state, and does something else in it."""
+        self.become(self._state, sentence)
 
     def is_seen(self) -> None:
         """Now and then notes that the session lives; to be called in every period."""
@@ -65,19 +71,26 @@ class Teller:
         now_s = time.monotonic()
         if now_s - self._sampled_at_s < SAMPLE_EVERY_S.get(self._state, SAMPLE_OTHERWISE_S):
             return
-        self._sampled_at_s = now_s
+        at = datetime.now(UTC)
+        if self._sampled_at is not None:
+            # A clock that was set back: until it has come so far again, time passes half as fast.
+            passed = timedelta(seconds=(now_s - self._sampled_at_s) / 2)
+            at = max(at, self._sampled_at + passed)
+        self._sampled_at, self._sampled_at_s = at, now_s
         data = {
             "share": self.share,
             **{name: figures(seen) for name, seen in servers.items()},
             "change": {name: finite(bounds) for name, bounds in change.items()},
             "budget": spent.model_dump(),
         }
-        self._repository.add_live_sample(self._id, LiveSample(at=datetime.now(UTC), data=data))
+        self._repository.add_live_sample(self._id, LiveSample(at=at, data=data))
 
     def ended(self, kind: LiveDecisionKind, sentence: str) -> None:
         """The session has ended; the sentence says why."""
         self.share = 0.0
-        self.decided(kind, sentence)
+        if not self._end_told:  # it may be told again where the database has taken a part of it
+            self.decided(kind, sentence)
+            self._end_told = True
         self.become(LiveState.ENDED, sentence)
 
     def _write(self) -> None:

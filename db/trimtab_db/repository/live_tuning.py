@@ -160,6 +160,15 @@ class LiveTuningRepository(RepositoryPart):
             _row(session, session_id)
             return tuple(records.LiveSample(at=at, data=data) for at, data in session.execute(query))
 
+    def last_live_samples(self, session_id: int, count: int) -> tuple[records.LiveSample, ...]:
+        """The last samples that a session has recorded, the latest first, whatever its clock said."""
+        sample = models.LiveSample
+        query = select(sample.at, sample.data).filter_by(session_id=session_id).order_by(sample.id.desc())
+        with self.database.reading() as session:
+            _row(session, session_id)
+            found = session.execute(query.limit(count))
+            return tuple(records.LiveSample(at=at, data=data) for at, data in found)
+
     def prune_live_samples(self, host_id: int) -> int:
         """Delete the samples of the host's machine that are too old; how many those were."""
         sample = models.LiveSample
