@@ -13,7 +13,7 @@ import psutil
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.live.its_file import read_its_file
-from trimtab_agent.live.listening import Listener, inode_of
+from trimtab_agent.live.listening import Listener, inode_of, listeners_of
 from trimtab_agent.live.observation import Observer
 from trimtab_agent.live.production import production_observer
 from trimtab_agent.live.restoring import Process
@@ -97,6 +97,13 @@ class Attachment:
     def lives(self) -> bool:
         """Whether the process that it was attached to has not ended."""
         return self._process.lives()
+
+    def serves(self) -> bool:
+        """Whether it lives and listens: one that ends in good order stops to listen first."""
+        try:
+            return self.lives() and (not self.server.listeners or bool(listeners_of(self.server.pid)))
+        except OSError:
+            return False
 
     def is_back(self) -> bool:
         """Whether it runs again, as another process with the same file, and is as far as to tell of its

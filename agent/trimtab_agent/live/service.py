@@ -8,13 +8,14 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from trimtab_db import Repository
+from trimtab_db.errors import DatabaseError
 from trimtab_db.records import LiveDecisionKind, LiveMode, LiveSession, NewLiveSession
 from trimtab_tuner.live.episode import Rules
 from trimtab_tuner.live.guards import Rails, parse_guard, parse_quiet_hours
@@ -24,10 +25,11 @@ from trimtab_agent.live.arms import DRAIN_S
 from trimtab_agent.live.attachment import Attachment
 from trimtab_agent.live.file_switching import put_files_back
 from trimtab_agent.live.its_file import read_its_file
+from trimtab_agent.live.plan import Plan
 from trimtab_agent.live.restoring import Process, put_back_left_behind
 from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.live.seeds import seeds_for
-from trimtab_agent.live.session import Plan, Session
+from trimtab_agent.live.session import Session
 from trimtab_agent.live.switching import put_values_back
 from trimtab_agent.live.telling import Teller
 from trimtab_agent.stopping import StopSignal
@@ -132,28 +134,36 @@ class LiveService:
         if server.file is None:
             raise SpecError("server", f"server = {spec.server!r}: its configuration file is not known")
         base = read_its_file(server)
-        with self._lock:
-            self._running = [each for each in self._running if each.thread.is_alive()]
+        with self._lock, ExitStack() as undone:
+            self._forget_ended()
             self._require_unattached(server)
             attachment = Attachment(server, base, spec.slow_ms / 1000)
+            undone.callback(attachment.close)
+            spec.require_way(attachment)
+            plan, stop = self._plan(spec, server), StopSignal()
+            undone.callback(stop.close)
+            record = self._begun(spec, attachment)
             try:
-                spec.require_way(attachment)
-                record = self._begun(spec, attachment)
-                stop = StopSignal()
                 session = Session(
-                    record=record,
-                    attachment=attachment,
-                    plan=self._plan(spec, server),
-                    repository=self._repository,
-                    stop=stop,
+                    record=record, attachment=attachment, plan=plan, repository=self._repository, stop=stop
                 )
-            except BaseException:
-                attachment.close()
+                thread = threading.Thread(target=session.run, name=f"live-{record.id}")
+                thread.start()
+            except BaseException as error:
+                # Of a session that its process has recorded and does not run, nobody would see the end.
+                with suppress(DatabaseError):
+                    Teller(self._repository, record.id).ended(LiveDecisionKind.TROUBLE, f"not begun: {error}")
                 raise
-            thread = threading.Thread(target=session.run, name=f"live-{record.id}")
             self._running.append(_Running(record, thread, stop))
-            thread.start()
+            undone.pop_all()
         return record.id
+
+    def _forget_ended(self) -> None:
+        """What sessions held that have ended is given back."""
+        ended = [each for each in self._running if not each.thread.is_alive()]
+        self._running = [each for each in self._running if each not in ended]
+        for each in ended:
+            each.stop.close()
 
     def wait(self, session_id: int, timeout_s: float | None = None) -> bool:
         """Waits for the end of a session of this process; whether it has ended."""

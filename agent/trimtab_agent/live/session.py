@@ -14,22 +14,20 @@ through the database, so the page, the terminal and the session may be three pro
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Collection
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NoReturn
 
 from trimtab_db import Repository
 from trimtab_db.errors import PASSING_FAULTS, DatabaseError
 from trimtab_db.records import LiveDecisionKind, LiveMode, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live.contexts import ChangeWatch, Context, context_of, traffic_of
-from trimtab_tuner.live.episode import Action, Decision, Rules
-from trimtab_tuner.live.guards import Rails
+from trimtab_tuner.live.episode import Action, Decision
+from trimtab_tuner.live.guards import breached
 from trimtab_tuner.live.incumbents import Incumbent
 from trimtab_tuner.live.observed import Observed, observed_together
-from trimtab_tuner.live.proposals import Proposal, Seed
+from trimtab_tuner.live.proposals import Proposal
 from trimtab_tuner.live.switchback import SHARE
 from trimtab_tuner.live.watch import Watch
 from trimtab_tuner.targets.base import RenderError
@@ -37,11 +35,13 @@ from trimtab_tuner.targets.base import RenderError
 from trimtab_agent.errors import HostError, RunConflict, TrimtabError
 from trimtab_agent.live.arms import CandidateRefused
 from trimtab_agent.live.attachment import Attachment
-from trimtab_agent.live.episodes import Change, EpisodeEnd, Told, carry_out, figures
+from trimtab_agent.live.episodes import GUARD_PERIODS, Change, EpisodeEnd, Told, carry_out, figures, shown
 from trimtab_agent.live.observation import ObservationLost
+from trimtab_agent.live.plan import Plan
 from trimtab_agent.live.promotion import Promotion
-from trimtab_agent.live.proposing import Memory, Proposer
+from trimtab_agent.live.proposing import Memory, Proposer, told_by
 from trimtab_agent.live.recalling import recalled
+from trimtab_agent.live.restoring import is_running
 from trimtab_agent.live.switchbacks import Way, carry_out_switchback, takes_turns, turns_of
 from trimtab_agent.live.telling import Teller
 from trimtab_agent.stopping import StopSignal
@@ -57,6 +57,8 @@ RESTART_S = 60.0  # so long production may take to be started anew
 LOOK_EVERY_S = 0.25
 RECORD_EVERY_S = 5.0
 DETACHED, ENDED_BY_TRIMTAB = "a person has detached it", "Trimtab has ended it"
+# Servers beside production may take a while to answer what they have begun.
+DETACHING = "a person detaches it: production gets all new connections"
 
 
 class _Detach(Exception):
@@ -69,26 +71,6 @@ class _NotTried(Exception):
 
 class _Anew(Exception):
     """The traffic, or production's file, is no longer what it was; the text says which."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a session goes by; `machine_lock` keeps tuning runs off this machine while an episode goes on, and
-    `require_way` raises SpecError where nothing can be tried in this mode.
-
-    With `by_reload` nothing is started beside production: it has each candidate by turns, and reloads for it.
-    """
-
-    mode: LiveMode
-    rules: Rules
-    rails: Rails
-    slow_s: float
-    seeds: tuple[Seed, ...]
-    notes: Path
-    machine_lock: Callable[[], AbstractContextManager[Any]]
-    require_way: Callable[[Attachment], None]
-    by_reload: bool = False
-    seed: int = 1
 
 
 class Session:
@@ -127,7 +109,7 @@ class Session:
                 try:
                     self._with_this_traffic()
                 except HostError as error:
-                    if self._at.lives():
+                    if self._at.serves():
                         raise
                     self._until_it_is_back(error)
         except _Detach as detach:
@@ -161,11 +143,15 @@ class Session:
             self._teller.decided(LiveDecisionKind.CONTEXT, f"{changed}: observing anew")
 
     def _until_it_is_back(self, error: HostError) -> None:
-        """Production has ended: waits for it to be started anew, as by a restart; raises the error if not."""
-        ended = self._at.server.pid
-        self._teller.become(LiveState.OBSERVING, f"process {ended} has ended: waiting for it to be restarted")
+        """Production has ended, or answers what it has begun and listens no more: waits for it to be started
+        anew, as by a restart; raises the error if it is not.
+        """
+        pid, told = self._at.server.pid, ""
         until_s = time.monotonic() + RESTART_S
         while not self._at.is_back():
+            if (left := _left(pid)) != told:
+                told = left
+                self._teller.become(LiveState.OBSERVING, f"{left}: waiting for it to be restarted")
             if time.monotonic() > until_s:
                 raise error
             if self._stop.wait(LOOK_EVERY_S):
@@ -177,8 +163,7 @@ class Session:
         addresses = tuple(listener.address for listener in server.listeners)
         self._repository.move_live_session(self._record.id, pid=server.pid, addresses=addresses)
         self._teller.decided(
-            LiveDecisionKind.CONTEXT,
-            f"process {ended} has ended and runs again as process {server.pid}: observing anew",
+            LiveDecisionKind.CONTEXT, f"{_left(pid)} and runs again as process {server.pid}: observing anew"
         )
 
     def _observe(self) -> Context:
@@ -254,8 +239,10 @@ class Session:
         else:
             self._memory.ended_well()
         if action is Action.PROMOTE:
-            agreed = self._plan.mode is LiveMode.AUTO or self._person_agrees(reason)
-            action = Action.PROMOTE if agreed and self._promote(proposal) else Action.GIVE_UP
+            action = Action.GIVE_UP
+            if self._plan.mode is LiveMode.AUTO or self._person_agrees(reason):
+                with self._lock():
+                    action = Action.PROMOTE if self._promote(proposal) else Action.GIVE_UP
         self._proposer.remember(incumbent, proposal, action)
 
     def _put_off(self, proposal: Proposal, why: str) -> None:
@@ -361,6 +348,17 @@ class Session:
             self._teller.decided(LiveDecisionKind.REJECTED, "a person has rejected it")
         return agreed
 
+    def _lock(self) -> AbstractContextManager[Any]:
+        """The machine's lock for a promotion, as soon as no tuning run has it: its load would be taken for
+        harm, and a reload disturb it.
+        """
+        while True:
+            try:
+                return self._plan.machine_lock()
+            except RunConflict as error:
+                self._teller.become(LiveState.PROMOTING, f"the promotion waits: {error.sentence}")
+                self._wait(WAIT_AFTER_REFUSAL_S)
+
     def _promote(self, proposal: Proposal) -> bool:
         """Puts it into production's file and watches for a minute; whether it stays."""
         # Lately the servers beside it had most of the traffic, or all.
@@ -417,16 +415,23 @@ class Session:
     def _watched(self, before: Observed) -> tuple[str, int]:
         """The sentence about the harm that was seen, empty where there was none; how many requests met it."""
         self._teller.become(LiveState.WATCHING, "watching production for a minute after the promotion")
-        watch = Watch(before)
+        watch, recent = Watch(before), deque[Observed](maxlen=GUARD_PERIODS)
         self._watch = ChangeWatch()  # the promotion itself may look like a change
         while not watch.is_over:
             try:
                 period = self._tick()
             except HostError as error:
                 return error.sentence, watch.asked
-            if harm := watch.tell(period):
+            recent.append(period)
+            if harm := watch.tell(period) or self._broken_guard(recent):
                 return harm, watch.asked
         return "", 0
+
+    def _broken_guard(self, recent: Collection[Observed]) -> str:
+        """The sentence about a guard that production itself does not keep; empty if it keeps all."""
+        does = shown(observed_together(recent), self._at.cpus)
+        said = breached(told_by(self._plan.rails.guards, does), does)
+        return f"a guard does not hold: {said}" if said else ""
 
     def _wait_for_change(self) -> NoReturn:
         while True:
@@ -446,6 +451,8 @@ class Session:
             raise _Detach(ENDED_BY_TRIMTAB)
         asked = self._repository.take_live_request(self._record.id)
         if asked is LiveRequest.DETACH:
+            with suppress(DatabaseError):  # the end is told in any case
+                self._teller.says(DETACHING)
             raise _Detach(DETACHED)
         self._asked = asked or self._asked
         seen = self._at.observer.read()
@@ -460,6 +467,11 @@ class Session:
         if self._watch.tell(traffic_of([seen, *self._others])):
             raise _Anew("the traffic has changed")
         return seen
+
+
+def _left(pid: int) -> str:
+    """What has become of that process."""
+    return f"process {pid} {'listens no more' if is_running(pid) else 'has ended'}"
 
 
 def _in_words(proposal: Proposal) -> str:
