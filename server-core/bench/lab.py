@@ -96,7 +96,7 @@ class Outcome:
     @property
     def idle_percent(self) -> float:
         """How much of its part of a CPU the server did not use."""
-        return max(0.0, 100 * (1 - self.server_cpu_s / (self.result["elapsed_s"] * CPU_SHARE)))
+        return max(0.0, 100 * (1 - self.server_cpu_s / (float(self.result["elapsed_s"]) * CPU_SHARE)))
 
 
 def one_file(size_bytes: int) -> str:
