@@ -330,7 +330,7 @@ static void test_a_backlog_is_worked_off_and_leaves_no_idle_stage_behind(void **
         seen = drive_admission(&controller, offered_rps, capacity_rps, target_us, seen.queue, TICKS(5));
         assert_true(seen.admitted > 0.6 * capacity_rps * 5);
         seen = drive_admission(&controller, offered_rps, capacity_rps, target_us, seen.queue, TICKS(5));
-        assert_true(seen.above == 0 && seen.admitted > 0.7 * capacity_rps * 5);
+        assert_true(seen.above <= TICKS(5) / 20 && seen.admitted > 0.7 * capacity_rps * 5);
     }
 }
 
