@@ -293,11 +293,15 @@ def test_winner_for_which_the_generator_gave_out_is_announced_as_at_least():
 
 
 def test_default_for_which_the_generator_gave_out_makes_no_gain():
-    """What it can do at least would flatter every other."""
+    """What it can do at least would flatter every other, and the sentence says what is missing."""
     trials = bounded(confirmed(w1=[100, 101, 99, 100], w4=[120, 122, 119, 121]), 1)
     result = conclude(SPACE, (DEFAULT, workers(4)), trials)
     assert result.is_default
     assert result.gain is None
+    assert result.sentence == (
+        "No gain over the default can be told: wherever workers=4 and the default both passed "
+        "verification, the load generator gave out before the default did."
+    )
 
 
 def taking(*more, **changes):

@@ -228,7 +228,8 @@ def conclude(
         ]
     if not better:
         nearest = (sound or challengers)[0]
-        sentence = _why_default(nearest, default, default_blocks, len(blocks))
+        in_both = any(a and b for a, b in zip(default_row, row(nearest.configuration), strict=True))
+        sentence = _why_default(nearest, default, default_blocks, len(blocks), in_both=in_both)
         kept = _keep_default(default, sentence, nearest.gain, challengers, groups)
         return kept.model_copy(update={"stability": kinds})
     if by_capacity:
@@ -367,13 +368,20 @@ def _keep_default(
     )
 
 
-def _why_default(best: Challenger, default: Configuration, default_blocks: int, blocks: int) -> str:
-    """Why no challenger is announced."""
+def _why_default(
+    best: Challenger, default: Configuration, default_blocks: int, blocks: int, *, in_both: bool
+) -> str:
+    """Why no challenger is announced; `in_both`: it has a score in a block in which the default has one."""
     name = describe(best.configuration, default)
     if best.verified_blocks < max(default_blocks, blocks // 2 + 1):
         return (
             f"No gain over the default: {name} passed verification in {best.verified_blocks} "
             f"of {counted(blocks, 'block')}, the default in {default_blocks}."
+        )
+    if best.gain is None and in_both:
+        return (
+            f"No gain over the default can be told: wherever {name} and the default both passed "
+            "verification, the load generator gave out before the default did."
         )
     if best.gain is None:
         return (
