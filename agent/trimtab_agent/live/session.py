@@ -464,7 +464,8 @@ class Session:
             raise _Anew(changed)
         if not self._others:
             self._teller.sample({"production": seen}, self._change, self._memory.budget.spent(now_s))
-        if self._watch.tell(traffic_of([seen, *self._others])):
+        usual = self._usual if self._others else None  # alone it tells what it tells
+        if self._watch.tell(traffic_of([seen, *self._others], usual)):
             raise _Anew("the traffic has changed")
         return seen
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from trimtab_tuner.live.contexts import ChangeWatch, Context, context_of, nearest, traffic_of
+from trimtab_tuner.live.contexts import LEARNING, ChangeWatch, Context, context_of, nearest, traffic_of
 from trimtab_tuner.live.observed import CLASSES, ArmPeriod, Observed, Replies, Served
 
 USUAL = Context(rate_rps=1000, reply_bytes=14_000, requests_per_connection=7)
@@ -103,6 +103,23 @@ def test_traffic_of_servers_that_share_it_is_that_of_all_and_what_some_do_not_te
     )
     assert traffic_of([period(0), arm]).dynamic_share == pytest.approx(16 / 90)
     assert traffic_of([period(0)]) == context_of([period(0)])
+
+
+@pytest.mark.parametrize(
+    "told", [{}, {"bytes_sent": 500_000, "dynamic": 0}, {"connections_accepted": 10}], ids=["-", "log", "page"]
+)
+def test_what_production_alone_did_not_tell_is_no_change_when_its_arms_tell_it(told):
+    """Debian's nginx has a log and no status page: each episode ended after six seconds as another traffic."""
+    watch = ChangeWatch()
+    alone = period(100, **told)
+    for _ in range(LEARNING):
+        watch.tell(traffic_of([alone]))
+    arm = period(10, bytes_sent=50_000, connections_accepted=1, dynamic=0)
+    beside = period(80, **{name: 8 * value // 10 for name, value in told.items()})
+    assert not any(watch.tell(traffic_of([beside, arm, arm], alone)) for _ in range(100))
+    none_left = period(0, **dict.fromkeys(told, 0))
+    half = period(50, bytes_sent=250_000, connections_accepted=5, dynamic=0)
+    assert not any(watch.tell(traffic_of([none_left, half, half], alone)) for _ in range(100))
 
 
 def test_context_of_a_server_that_tells_little_has_one_request_on_a_connection():

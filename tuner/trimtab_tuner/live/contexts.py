@@ -70,11 +70,13 @@ def context_of(periods: Iterable[Observed]) -> Context:
     )
 
 
-def traffic_of(servers: Sequence[Observed]) -> Context:
+def traffic_of(servers: Sequence[Observed], usual: Observed | None = None) -> Context:
     """What the traffic of servers that share it was like in one period; raises ValueError where there is
     none.
 
-    What some of them do not tell is as with those that do: which connections go where is chance.
+    What some of them do not tell is as with those that do: which connections go where is chance. But what
+    production did not tell while it was alone (`usual`) nobody is asked for: that its arms tell it would look
+    like a change of the traffic.
     """
     rates = [(seen, seen.arm.requests / seen.seconds) for seen in servers]
     connections = [
@@ -83,17 +85,20 @@ def traffic_of(servers: Sequence[Observed]) -> Context:
         if seen.replies.connections_accepted is not None
     ]
     dynamic = [
-        (rate, seen.replies.dynamic / seen.seconds)
+        (seen.replies.dynamic / seen.seconds, rate)
         for seen, rate in rates
         if seen.replies.dynamic is not None
     ]
-    rate_rps = math.fsum(rate for _, rate in rates)
+    sent = [(seen.replies.bytes_sent / seen.seconds, rate) for seen, rate in rates]
+    if usual is not None:
+        connections = [] if usual.replies.connections_accepted is None else connections
+        dynamic = [] if usual.replies.dynamic is None else dynamic
+        sent = sent if usual.replies.bytes_sent else []
     return Context(
-        rate_rps=rate_rps,
-        reply_bytes=math.fsum(seen.replies.bytes_sent / seen.seconds for seen in servers)
-        / max(rate_rps, 1.0),
+        rate_rps=math.fsum(rate for _, rate in rates),
+        reply_bytes=_ratio(sent, 0.0),
         requests_per_connection=_ratio(connections, 1.0),
-        dynamic_share=_ratio([(asked, rate) for rate, asked in dynamic], 0.0),
+        dynamic_share=_ratio(dynamic, 0.0),
     )
 
 
