@@ -40,6 +40,7 @@ def counts(requests, replied, opened=0):
         "requests_aborted_total": requests - replied,
         'replies_total status="200"': replied,
         "connections_open": opened,
+        "connections_closed_by_server_total": requests / 10,
         'service_time_seconds_bucket le="0.001"': replied / 2,
         'service_time_seconds_bucket le="+Inf"': replied,
         "service_time_seconds_sum": replied * 0.002,
@@ -55,7 +56,7 @@ def test_all_workers_are_told_together_since_the_last_reading(core):
     replies = stats.read()
     assert replies.served[0] == Served(40, pytest.approx(0.08))
     assert replies.statuses == Statuses(success=40)
-    assert (replies.aborted, replies.connections_open) == (3, 4)
+    assert (replies.aborted, replies.connections_open, replies.connections_closed) == (3, 4, 4)
     assert (replies.service_times.replies, replies.service_times.slower_than(0.001)) == (40, 20)
 
 

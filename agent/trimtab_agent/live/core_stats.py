@@ -84,6 +84,7 @@ def _replies(passed: Totals, connections_open: int) -> Replies:
         service_times=_service_times(passed["service_time_seconds_bucket"]),
         connections_accepted=int(passed["connections_accepted_total"][""]),
         connections_open=connections_open,
+        connections_closed=int(passed["connections_closed_by_server_total"][""]),
         dynamic=0,
     )
 

@@ -128,6 +128,7 @@ class Observer:
                 cpu_s=cpu_s,
                 waiting=waiting,
                 connections=replies.connections_accepted,
+                closed=replies.connections_closed,
                 bytes_sent=replies.bytes_sent,
             ),
             replies=replies,

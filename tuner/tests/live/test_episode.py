@@ -100,6 +100,19 @@ def test_interval_of_errors_is_that_of_the_difference_of_their_shares():
     assert -0.01 < low < 0 < high < 0.01
 
 
+def test_candidate_that_closes_connections_which_others_keep_is_rolled_back():
+    """Its places are too few, so idle clients give way: no reply is late, none is an error, and clients that
+    were about to ask again fail.
+    """
+    traffic, episode = Traffic(1), Episode(Rules())
+    decisions = [
+        episode.told(traffic.arm(0.9), traffic.arm(0.05), replace(traffic.arm(0.05), closed=3))
+        for _ in range(10)
+    ]
+    assert decisions[-1].action is Action.ROLL_BACK
+    assert decisions[-1].reason == "more connections closed by it than by the baseline"
+
+
 def test_candidate_that_accepts_and_answers_nothing_is_rolled_back_within_five_seconds():
     """A worker that blocks leaves nobody in the queue."""
     traffic, episode = Traffic(1), Episode(Rules())

@@ -200,6 +200,8 @@ class Episode:
             "errors than the baseline": Excess(),
             "errors than all others": Excess(),
             "slow replies than the baseline": Excess(),
+            # As where its places are too few: who keeps one open and asks for nothing gives way.
+            "connections closed by it than by the baseline": Excess(),
         }
 
     @property
@@ -218,6 +220,9 @@ class Episode:
         self._count("errors than the baseline", canary.errors, baseline.errors, canary, baseline)
         self._count("errors than all others", canary.errors, others.errors, canary, others)
         self._count("slow replies than the baseline", canary.slow, baseline.slow, canary, baseline)
+        self._count(
+            "connections closed by it than by the baseline", canary.closed, baseline.closed, canary, baseline
+        )
         if canary.requests or not canary.waiting:
             self._hanging = 0
         elif baseline.requests:  # else the traffic may have stopped, and nothing is known

@@ -47,7 +47,8 @@ class ArmPeriod:
     `served`: by class, those of first requests on a connection before those of later ones. `errors`: replies
     5xx and those that were aborted. `slow`: replies that took longer than the agreed limit. `cpu_s`: CPU time
     of all its processes. `waiting`: connections in its accept queue at the end of the period. `connections`:
-    new ones of the period that it has taken; None where that is not told. `bytes_sent`: of bodies.
+    new ones of the period that it has taken; None where that is not told. `closed`: connections that it has
+    closed itself, as far as it tells them. `bytes_sent`: of bodies.
     """
 
     served: tuple[Served, ...]
@@ -56,6 +57,7 @@ class ArmPeriod:
     cpu_s: float = 0.0
     waiting: int = 0
     connections: int | None = None
+    closed: int = 0
     bytes_sent: int = 0
 
     @property
@@ -77,6 +79,7 @@ def together(arms: Iterable[ArmPeriod]) -> ArmPeriod:
         cpu_s=sum(arm.cpu_s for arm in arms),
         waiting=sum(arm.waiting for arm in arms),
         connections=_sum_of_known(arm.connections for arm in arms),
+        closed=sum(arm.closed for arm in arms),
         bytes_sent=sum(arm.bytes_sent for arm in arms),
     )
 
@@ -98,7 +101,7 @@ class Replies:
     `served`: by class, without `aborted` ones, which their client did not wait for. A server that does
     not tell its service times has none in `served`, and an empty histogram. `connections_accepted` (in the
     period), `connections_open` (at its end), and `dynamic` (requests that a program answered) are None where
-    they are not known.
+    they are not known. `connections_closed`: by the server, as far as it tells them.
     """
 
     served: tuple[Served, ...] = (Served(),) * CLASSES
@@ -108,6 +111,7 @@ class Replies:
     service_times: ServiceTimes = NO_TIMES
     connections_accepted: int | None = None
     connections_open: int | None = None
+    connections_closed: int = 0
     dynamic: int | None = None
 
 
@@ -141,6 +145,7 @@ def observed_together(periods: Iterable[Observed]) -> Observed:
             service_times=added_up(part.service_times for part in parts),
             connections_accepted=_sum_of_known(part.connections_accepted for part in parts),
             connections_open=parts[-1].connections_open,
+            connections_closed=sum(part.connections_closed for part in parts),
             dynamic=_sum_of_known(part.dynamic for part in parts),
         ),
     )
