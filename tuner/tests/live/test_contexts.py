@@ -106,10 +106,12 @@ def test_traffic_of_servers_that_share_it_is_that_of_all_and_what_some_do_not_te
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"bytes_sent": 500_000, "dynamic": 0}, {"connections_accepted": 10}], ids=["-", "log", "page"]
+    "told",
+    [{}, {"bytes_sent": 500_000, "dynamic": 0}, {"connections_accepted": 10}],
+    ids=["-", "log", "page"],
 )
 def test_what_production_alone_did_not_tell_is_no_change_when_its_arms_tell_it(told):
-    """Debian's nginx has a log and no status page: each episode ended after six seconds as another traffic."""
+    """Debian's nginx has a log and no status page: episodes ended after six seconds as another traffic."""
     watch = ChangeWatch()
     alone = period(100, **told)
     for _ in range(LEARNING):
