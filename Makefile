@@ -222,7 +222,7 @@ test-live: sanitized .build/webui ## what measures or takes real time, one after
 	(cd webui && npm run --silent e2e:live) || failed+=" browser"; \
 	[ -z "$$failed" ] || { echo "make: failed twice in:$$failed" >&2; exit 1; }
 
-SECONDS := 60
+fuzz: SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
 	$(call configure,$(CORE_FUZZ),-Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_lto=false -Db_sanitize=address$(,)undefined -Db_lundef=false,CC=clang)
 	@$(NINJA) -C $(CORE_FUZZ) --quiet
@@ -231,41 +231,38 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
-# ONLY=many_connections measures what that script does and leaves the rest of the page as it is.
+# Makes the page $(1) of docs/lab of what the scripts $(2) print when they are told $(3). ONLY=many_connections measures
+# what that script does and leaves the rest of the page as it is.
 ONLY :=
-MEASURED = $(if $(ONLY),$(filter $(addprefix %/,$(addsuffix .py,$(ONLY))),$(BENCHMARKS)),$(BENCHMARKS))
+asked = $(if $(ONLY),$(filter $(addprefix %/,$(addsuffix .py,$(ONLY))),$(1)),$(1))
+define measure_page
+	@[ -n "$(call asked,$(2))" ] || { echo "make: ONLY=$(ONLY): expected one or more of $(basename $(notdir $(2)))" >&2; exit 1; }
+	@{ for script in $(call asked,$(2)); do $(BIN)/python $$script $(3); echo; done; } | tee .build/$(1)-measured.md
+	@$(LAB_PAGE)/$(1).md $(if $(ONLY),docs/lab/$(1).md) < .build/$(1)-measured.md > .build/$(1).md
+	@cp .build/$(1).md docs/lab/$(1).md
+endef
 
 bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; ONLY=many_connections: that table alone; writes docs/lab/benchmarks.md
-	@[ -n "$(MEASURED)" ] || { echo "make: ONLY=$(ONLY): expected one or more of $(basename $(notdir $(BENCHMARKS)))" >&2; exit 1; }
 	@$(NINJA) -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
-	@{ for script in $(MEASURED); do $(BIN)/python $$script; echo; done; } | tee .build/measured.md
-	@$(LAB_PAGE)/benchmarks.md $(if $(ONLY),docs/lab/benchmarks.md) < .build/measured.md > .build/benchmarks.md
-	@cp .build/benchmarks.md docs/lab/benchmarks.md
+	$(call measure_page,benchmarks,$(BENCHMARKS))
 
 bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/lab/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
 	@$(LAB_PAGE)/whole-runs.md < .build/whole-runs.md > docs/lab/whole-runs.md
 
-bench-live-tuning: setup ## live tuning: episodes, simulated and with real servers, changes of the traffic, replicas, what clients see, what observing costs; eighteen hours
-	@$(BIN)/python tuner/bench/live_episodes.py
-	@$(BIN)/python agent/bench/live_same.py
-	@$(BIN)/python agent/bench/live_harm.py
-	@$(BIN)/python agent/bench/live_shift.py
-	@$(BIN)/python agent/bench/live_recovery.py
-	@$(BIN)/python agent/bench/live_goodput.py
-	@$(BIN)/python agent/bench/live_replicas.py
-	@$(BIN)/python agent/bench/live_changes.py
-	@$(BIN)/python agent/bench/observing_cost.py
+# SECONDS is for how long each but the first and the last two measures, at most: 0 prints what there is. ONLY as with
+# `bench`.
+LIVE_BENCHMARKS := tuner/bench/live_episodes.py agent/bench/live_same.py agent/bench/live_harm.py agent/bench/live_shift.py agent/bench/live_recovery.py \
+                   agent/bench/live_goodput.py agent/bench/live_replicas.py agent/bench/live_changes.py agent/bench/observing_cost.py
+
+bench-live-tuning: setup .build/packages-test ## live tuning: episodes, simulated and with real servers, changes of the traffic, replicas, what clients see, what observing costs; eighteen hours; writes docs/lab/live-tuning.md
+	$(call measure_page,live-tuning,$(LIVE_BENCHMARKS),$(SECONDS))
 
 # MINUTES is for how long the last two measure, each; ONLY as with `bench`.
 FLEET_BENCHMARKS := tuner/bench/fleet_hosts.py agent/bench/fleet_scale.py agent/bench/fleet_busy.py agent/bench/fleet_two_hosts.py
-FLEET_MEASURED = $(if $(ONLY),$(filter $(addprefix %/,$(addsuffix .py,$(ONLY))),$(FLEET_BENCHMARKS)),$(FLEET_BENCHMARKS))
 
 bench-fleet: packages setup ## the fleet, simulated and with hosts in namespaces: what deciding costs, a busy host, two hosts beside one; four hours; writes docs/lab/fleet.md
-	@[ -n "$(FLEET_MEASURED)" ] || { echo "make: ONLY=$(ONLY): expected one or more of $(basename $(notdir $(FLEET_BENCHMARKS)))" >&2; exit 1; }
-	@{ for script in $(FLEET_MEASURED); do $(BIN)/python $$script $(MINUTES) || exit 1; echo; done; } | tee .build/fleet.md
-	@$(LAB_PAGE)/fleet.md $(if $(ONLY),docs/lab/fleet.md) < .build/fleet.md > .build/fleet-page.md
-	@cp .build/fleet-page.md docs/lab/fleet.md
+	$(call measure_page,fleet,$(FLEET_BENCHMARKS),$(MINUTES))
 
 bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md

@@ -47,9 +47,14 @@ http {{
 
 
 def main() -> None:
-    """Prints a table; needs root."""
+    """Prints the section; needs root."""
     if os.geteuid():
         sys.exit("only root may share the ports of any server")
+    print("## What clients see\n")
+    print(
+        f"{RATE_RPS:,} new connections a second to nginx with two workers, each for one request "
+        "(`agent/bench/live_changes.py`). Wanted: none fails.\n"
+    )
     with tempfile.TemporaryDirectory() as name, running(Path(name)) as server:
         print("| while | rounds | connections | failed | how |")
         print("| --- | ---: | ---: | ---: | --- |")

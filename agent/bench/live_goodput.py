@@ -35,6 +35,7 @@ from live_lab import (
     bounded,
     failed,
     lab,
+    section,
     shifts_of,
 )
 from trimtab_agent.live.service import AttachSpec
@@ -55,7 +56,7 @@ AT_ONCE = len(os.sched_getaffinity(0)) >= 4
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the section."""
     until_s, minutes = arguments(MINUTES)
     round_s = (1 if AT_ONCE else 2) * (60 * minutes + AROUND_S)
     for name, then in SCENARIOS.items():
@@ -134,23 +135,25 @@ def goodput(rounds: Sequence[Mapping[str, Any]]) -> Gain | None:
 
 
 def show(minutes: float) -> None:
-    """The table of what there is."""
-    print(
+    """The section of what there is."""
+    about = (
         f"nginx under {USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection, for "
         f"{minutes:g} minutes with live tuning in mode auto and for as many without, "
-        f"{'at the same time' if AT_ONCE else 'one after the other'}. From the middle on the traffic is\n"
+        f"{'at the same time' if AT_ONCE else 'one after the other'}; from the middle on the traffic is "
+        f"another (`agent/bench/live_goodput.py`). Wanted: at least {100 * WANTED:.0f} %, at the lower end "
+        "of the 95 % interval."
     )
     heads = (
         *("then", "rounds", "goodput, of that without", "lower end", "enough", "promoted, kept"),
         *("failed with, of", "without, of"),
     )
-    print(f"| {' | '.join(heads)} |\n| --- |{' ---: |' * (len(heads) - 1)}")
+    rows = []
     for name in SCENARIOS:
         rounds = rounds_of(name, minutes).all()
         gain = goodput(rounds)
         if gain is not None:
-            print(f"| {' | '.join(row(name, rounds, gain))} |")
-    print("\nLower end: of the 95 % interval.\n")
+            rows.append(tuple(row(name, rounds, gain)))
+    print(section("Goodput, beside a server left as it is", about, heads, rows))
 
 
 def row(name: str, rounds: Sequence[Mapping[str, Any]], gain: Gain) -> Iterator[str]:

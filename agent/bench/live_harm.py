@@ -27,7 +27,7 @@ from typing import Any
 from unittest import mock
 
 import psutil
-from live_lab import Kept, Lab, Public, Ticking, bounded, failed, lab
+from live_lab import Kept, Lab, Public, Ticking, bounded, failed, lab, section
 from trimtab_agent.live import episodes
 from trimtab_agent.live.arms import Arms, baseline_and_canary
 from trimtab_agent.live.episodes import Told, carry_out
@@ -71,7 +71,7 @@ def harmful(harm: str, text: str) -> str:
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the section."""
     until_s = time.monotonic() + float(sys.argv[1] if len(sys.argv) > 1 else "inf")
     for harm in HARMS:
         kept = Kept(f"harm: {harm}")
@@ -250,30 +250,37 @@ def _round(observer: Observer, that_hang: Sequence[psutil.Process]) -> float:
 
 
 def show() -> None:
-    """The table of what there is."""
-    heads = (
-        *("harm", "judged by", "bad candidates", "no connections within 10 s", "seconds: median, 95 of 100"),
-        *("failed requests each: mean, most", "of the traffic"),
-    )
-    print(f"| {' | '.join(heads)} |\n| --- | --- |{' ---: |' * (len(heads) - 2)}")
+    """The section of what there is."""
+    rows = []
     for harm in HARMS:
         if ends := Kept(f"harm: {harm}").all():
-            print(_row(harm, "episode", ends))
+            rows.append(_row(harm, "episode", ends))
         if rounds := [each for each in Kept(f"bluefin: {harm}").all() if each["harm"]]:
-            print(_row(harm, "Bluefin on production", rounds))
+            rows.append(_row(harm, "Bluefin on production", rounds))
+    about = (
+        f"Candidates that do harm, beside nginx (the limit: beside trimtab-httpd) under {RATE_RPS:,} "
+        f"requests/s, with 5 % of the connections (the limit: {100 * SHARES[LIMIT]:.0f} %); and Bluefin, "
+        f"which tries them on production itself in rounds of {ROUND_S} s (`agent/bench/live_harm.py`). "
+        f"Wanted: 95 of 100 have no connections within {SOON_S} s; and of the requests at most 0.2 % fail, "
+        "and a tenth of what fails with Bluefin."
+    )
+    heads = (
+        *("harm", "judged by", "bad candidates", f"no connections within {SOON_S} s"),
+        *("seconds: median, 95 of 100", "failed requests each: mean, most", "of the traffic"),
+    )
+    print(section("Harmful candidates", about, heads, rows, left=2))
 
 
-def _row(harm: str, judge: str, ends: Sequence[dict[str, Any]]) -> str:
+def _row(harm: str, judge: str, ends: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     took_s = sorted(float("inf") if each["seconds"] is None else each["seconds"] for each in ends)
     within = sum(seconds <= SOON_S for seconds in took_s)
     most = took_s[min(len(took_s) - 1, int(0.95 * len(took_s)))]
     lost = [each["failed"] for each in ends]
     share = sum(lost) / sum(each["requests"] for each in ends)
-    cells = (
+    return (
         *(harm, judge, str(len(ends)), str(within), f"{statistics.median(took_s):.1f}, {most:.1f}"),
         *(f"{statistics.mean(lost):.1f}, {max(lost)}", f"{share:.3%}"),
     )
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

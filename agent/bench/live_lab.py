@@ -1,5 +1,5 @@
-"""What the benchmarks of live tuning share: a server that carries the load of a public, and episodes beside
-it.
+"""What the benchmarks of live tuning share: a server that carries the load of a public, and how what was
+measured is kept and told.
 
 All servers run on CPU 0, the public on CPU 1: sessions of `specweb99`, each on a connection, whose replies
 are compared byte by byte; or one file, again and again. The public runs all the time, and its progress and
@@ -40,6 +40,9 @@ from trimtab_tuner.targets.base import RenderContext, space_of
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server-core" / "bench"))
+import report
 
 PERIOD_S = 0.5
 FILE_BYTES = 8 << 10
@@ -332,6 +335,16 @@ class Kept:
         except FileNotFoundError:
             return {}
         return found
+
+
+def section(
+    heading: str, about: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
+) -> str:
+    """A section of docs/lab/live-tuning.md: what is measured, and a table of what has been so far, in which
+    the first `left` columns read left.
+    """
+    told = report.table(heads, rows, left) if rows else "Nothing of it has been measured yet."
+    return f"## {heading}\n\n{about}\n\n{told}"
 
 
 def bounded(most: Sequence[Any] | range, kept: Kept, until_s: float) -> Iterator[int]:

@@ -10,8 +10,8 @@ is compared is the CPU time of a request: on a CPU of its own a server's capacit
 
 The best for a kind of traffic is what an offline run recommends (`trimtab tune`, preset quick, with this file
 as `--base`), of the settings that live tuning may change. The session knows these runs, as it does on any
-machine where they were made. They are made first, into .build/live-recovery, and whole, whatever the seconds
-say.
+machine where they were made. They are made before the first round, into .build/live-recovery, and whole, also
+where the seconds end meanwhile.
 
     python agent/bench/live_recovery.py SECONDS MINUTES
 
@@ -42,6 +42,7 @@ from live_lab import (
     arguments,
     bounded,
     lab,
+    section,
     shifts_of,
     with_values,
 )
@@ -68,15 +69,21 @@ NOW, OLD, DEFAULT, BEST = "live", "the offline winner for the old traffic", "nob
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the section."""
     until_s, minutes = arguments(MINUTES)
+    last_s = until_s - BEFORE_S - 60 * minutes - 4 * TURNS * (BLOCK_S + WASHOUT_S) - 60
+    if time.monotonic() < last_s:
+        measure(last_s, minutes)
+    show(minutes)
+
+
+def measure(last_s: float, minutes: float) -> None:
+    """The rounds that there is time for: none begins after `last_s` (monotonic)."""
     best = {asked: offline(asked) for asked in dict.fromkeys(map(of_run, (USUAL, *SHIFTS.values())))}
-    round_s = BEFORE_S + 60 * minutes + 4 * TURNS * (BLOCK_S + WASHOUT_S) + 60
     for name, asked in SHIFTS.items():
         kept = rounds_of(name, minutes)
-        for number in bounded(range(ROUNDS), kept, until_s - round_s):
+        for number in bounded(range(ROUNDS), kept, last_s):
             kept.add(one(asked, minutes, best[of_run(USUAL)], best[of_run(asked)], number))
-    show(minutes)
 
 
 def rounds_of(name: str, minutes: float) -> Kept:
@@ -171,24 +178,23 @@ def of_the_best(rounds: Sequence[Mapping[str, Any]], name: str) -> Gain | None:
 
 
 def show(minutes: float) -> None:
-    """The table of what there is."""
-    print(
+    """The section of what there is."""
+    about = (
         f"nginx under {USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection, with "
         f"live tuning in mode auto; then other traffic, for {minutes:g} minutes. What a CPU serves in the "
-        "end, of what it serves with the offline best for that traffic (95 % interval):\n"
+        "end, of what it serves with the offline best for that traffic, with its 95 % interval "
+        f"(`agent/bench/live_recovery.py`). Wanted: at least {100 * WANTED:.0f} %."
     )
-    heads = ("then there is", "rounds", "at least 97 %", "promoted", NOW, DEFAULT, OLD)
-    print(f"| {' | '.join(heads)} |\n| --- |{' ---: |' * (len(heads) - 1)}")
+    heads = ("then there is", "rounds", f"at least {100 * WANTED:.0f} %", "promoted", NOW, DEFAULT, OLD)
+    rows = []
     for name in SHIFTS:
         if rounds := rounds_of(name, minutes).all():
             each = [of_the_best([one_round], NOW) for one_round in rounds]
             enough = sum(gain is not None and 1 + gain.gain >= WANTED for gain in each)
-            cells = (
-                *(name, str(len(rounds)), str(enough), str(sum(each["kept"] for each in rounds))),
-                *(in_cell(of_the_best(rounds, of)) for of in (NOW, DEFAULT, OLD)),
-            )
-            print(f"| {' | '.join(cells)} |")
-    print()
+            promoted = sum(each["kept"] for each in rounds)
+            ratios = (in_cell(of_the_best(rounds, of)) for of in (NOW, DEFAULT, OLD))
+            rows.append((name, str(len(rounds)), str(enough), str(promoted), *ratios))
+    print(section("How near to the best after other traffic has come", about, heads, rows))
 
 
 def in_cell(gain: Gain | None) -> str:

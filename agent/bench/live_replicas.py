@@ -34,7 +34,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-from live_lab import FILE_BYTES, LOGGED_S, Cpus, Kept, Lab, arguments, bounded, lab
+from live_lab import FILE_BYTES, LOGGED_S, Cpus, Kept, Lab, arguments, bounded, lab, section
 from trimtab_agent.errors import HostError
 from trimtab_agent.live.replicas import adapt_replicas
 from trimtab_agent.station.server.ports import HeldPorts
@@ -61,7 +61,7 @@ SITE = """location /dynamic/ {
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the sections."""
     until_s, minutes = arguments(MINUTES)
     truth, policy = Kept("replicas: by turns"), Kept(f"replicas: policy, {minutes:g} min")
     for number in bounded(range(ROUNDS), truth, until_s - 4 * TURNS * (BLOCK_S + WASHOUT_S) - 30):
@@ -200,28 +200,33 @@ def adapted(made: Lab, minutes: float, seed: int) -> list[dict[str, Any]]:
 def show(
     truth: Sequence[dict[str, dict[str, list[float]]]], rounds: Sequence[list[dict[str, Any]]], minutes: float
 ) -> None:
-    """The tables of what there is."""
-    print(
+    """The sections of what there is."""
+    turns = []
+    for mix in DYNAMIC if truth else ():
+        pairs = [each[mix] for each in truth]
+        sides = ([rate for pair in pairs for rate in pair[side]] for side in ("without", "with"))
+        gain = paired_gain(*sides)
+        turns.append((mix, str(gain.blocks if gain else 0), in_cell(gain)))
+    about = (
         f"nginx with one worker on {len(CPUS.server)} CPUs, {CONNECTIONS} connections that ask as fast as "
-        f"they are answered, {FILE_BYTES >> 10} KiB each.\n"
+        f"they are answered, {FILE_BYTES >> 10} KiB each; with replicas and without in random order "
+        "(`agent/bench/live_replicas.py`)."
     )
-    if truth:
-        print("| the public asks for | turns | requests/s with replicas, against without (95 % interval) |")
-        print("| --- | ---: | ---: |")
-        for mix in DYNAMIC:
-            pairs = [each[mix] for each in truth]
-            sides = ([rate for pair in pairs for rate in pair[side]] for side in ("without", "with"))
-            gain = paired_gain(*sides)
-            print(f"| {mix} | {gain.blocks if gain else 0} | {in_cell(gain)} |")
-    if rounds:
-        print(f"\nThe policy, in phases of {minutes:g} minutes:\n")
-        print("| round | phase | the public asks for | it said | replicas on at the end |")
-        print("| ---: | ---: | --- | --- | ---: |")
-        for number, phases in enumerate(rounds, 1):
-            for place, phase in enumerate(phases, 1):
-                said = "; ".join(f"after {at_s:.0f} s {what}" for at_s, what in phase["said"])
-                print(f"| {number} | {place} | {phase['mix']} | {said} | {phase['on']:.0%} |")
-    print()
+    of_turns = ("the public asks for", "turns", "requests/s with replicas, against without")
+    print(section("Replicas, by turns with none", about, of_turns, turns))
+    about = f"`trimtab live replicas` on that server, while the mix changes every {minutes:g} minutes."
+    of_phases = ("round, phase", "the public asks for", "it said", "replicas on at the end")
+    phases = [
+        (f"{number}, {place}", phase["mix"], in_words(phase["said"]), f"{phase['on']:.0%}")
+        for number, each in enumerate(rounds, 1)
+        for place, phase in enumerate(each, 1)
+    ]
+    print(f"\n{section('Replicas that follow the traffic', about, of_phases, phases, left=3)}")
+
+
+def in_words(said: Sequence[tuple[float, str]]) -> str:
+    """What the policy said in a phase, and when."""
+    return "; ".join(f"after {at_s:.0f} s {what}" for at_s, what in said)
 
 
 def in_cell(gain: Gain | None) -> str:

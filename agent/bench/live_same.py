@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from live_lab import Kept, Lab, Ticking, bounded, failed, lab
+from live_lab import Kept, Lab, Ticking, bounded, failed, lab, section
 from trimtab_agent.live.episodes import Told, carry_out
-from trimtab_tuner.live.episode import Rules
+from trimtab_tuner.live.episode import Action, Rules
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tuner" / "bench"))
 from live_episodes import RepeatedTest
@@ -30,7 +30,7 @@ EPISODE_S = 3 * STEP_S + 15
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the section."""
     until_s = time.monotonic() + float(sys.argv[1] if len(sys.argv) > 1 else "inf")
     kept = Kept("same")
     for _ in bounded(range(EPISODES), kept, until_s - EPISODE_S):
@@ -81,20 +81,26 @@ def one(made: Lab) -> dict[str, object]:
 
 
 def show(kept: Kept) -> None:
-    """The table of what there is."""
+    """The section of what there is."""
     ends = kept.all()
-    if not ends:
-        return
-    number = len(ends)
-    print(f"Equal candidates, {number} episodes with nginx under {RATE_RPS:,} requests/s:\n")
-    print("| judged by | promoted, told as a gain | rolled back, told as harm | periods, mean |")
-    print("| --- | ---: | ---: | ---: |")
-    promoted = sum(each["action"] == "promote" for each in ends)
-    back = sum(each["action"] == "roll-back" for each in ends)
-    mean = sum(each["periods"] for each in ends) / number
-    print(f"| episode | {promoted} | {back} | {mean:.0f} |")
-    gained, harmed = (sum(each["test"] == said for each in ends) for said in ("gain", "harm"))
-    print(f"| t-test after every period | {gained} | {harmed} | {mean:.0f} |\n")
+    rows = [
+        (judge, str(len(ends)), *(str(sum(each[of] == told for each in ends)) for told in (gain, harm)))
+        for judge, of, gain, harm in (
+            ("episode", "action", Action.PROMOTE, Action.ROLL_BACK),
+            ("t-test after every period", "test", "gain", "harm"),
+        )
+        if ends
+    ]
+    lost, asked = (sum(each[of] for each in ends) for of in ("failed", "requests"))
+    about = (
+        f"Episodes with nginx under {RATE_RPS:,} requests/s, whose candidate is the baseline; a step takes "
+        f"{STEP_S} s at most (`agent/bench/live_same.py`). Wanted: at most 5 % promoted, and at most 5 % "
+        "rolled back."
+    )
+    if ends:
+        about += f" Of {asked:,} requests {lost:,} failed."
+    heads = ("judged by", "episodes", "promoted, told as a gain", "rolled back, told as harm")
+    print(section("Equal candidates", about, heads, rows))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,19 @@ import statistics
 import sys
 import time
 
-from live_lab import FILE_BYTES, LOGGED_S, PERIOD_S, Asking, Kept, Lab, Ticking, bounded, lab, shifts_of
+from live_lab import (
+    FILE_BYTES,
+    LOGGED_S,
+    PERIOD_S,
+    Asking,
+    Kept,
+    Lab,
+    Ticking,
+    bounded,
+    lab,
+    section,
+    shifts_of,
+)
 from trimtab_tuner.live.contexts import LEARNING, ChangeWatch, traffic_of
 
 ROUNDS = int(os.environ.get("TRIMTAB_ROUNDS", "10"))
@@ -28,7 +40,7 @@ SHIFTS = shifts_of(USUAL)
 
 
 def main() -> None:
-    """Measures for as long as it may, and prints the rows."""
+    """Measures for as long as it may, and prints the section."""
     until_s = time.monotonic() + float(sys.argv[1] if len(sys.argv) > 1 else "inf")
     for name, shift in SHIFTS.items():
         kept = Kept(f"shift: {name}")
@@ -58,11 +70,17 @@ def one(made: Lab, shift: Asking) -> dict[str, object]:
 
 
 def show() -> None:
-    """The table of what there is."""
-    what = f"{USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection"
-    print(f"nginx under {what}; then\n")
-    print("| then there is | rounds | seen within 30 s | seconds, median | most | false alarms an hour |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    """The section of what there is."""
+    about = (
+        f"nginx under {USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection; then "
+        f"the traffic is another (`agent/bench/live_shift.py`). Wanted: seen within {WANTED_S:.0f} s, and at "
+        "most one false alarm an hour."
+    )
+    heads = (
+        *("then there is", "rounds", f"seen within {WANTED_S:.0f} s", "seconds, median", "most"),
+        "false alarms an hour",
+    )
+    rows = []
     for name in SHIFTS:
         rounds = Kept(f"shift: {name}").all()
         if not rounds:
@@ -71,8 +89,8 @@ def show() -> None:
         soon = sum(seen_s <= WANTED_S for seen_s in seen)
         middle, most = (f"{of(seen):.1f}" if seen else "–" for of in (statistics.median, max))
         an_hour = 3600 * sum(each["alarms"] for each in rounds) / sum(each["steady_s"] for each in rounds)
-        print(f"| {name} | {len(rounds)} | {soon} | {middle} | {most} | {an_hour:.1f} |")
-    print()
+        rows.append((name, str(len(rounds)), str(soon), middle, most, f"{an_hour:.1f}"))
+    print(section("How soon other traffic is seen", about, heads, rows))
 
 
 if __name__ == "__main__":

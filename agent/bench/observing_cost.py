@@ -135,7 +135,7 @@ def main() -> None:
     print(
         f"Requests for a 1 KB file that nginx answers in {ROUND_S} s, to those that it answers with its "
         f"ordinary log ({ordinary_rps} a second); {ROUNDS} rounds in turns, {1 / PERIOD_S:.0f} readings a "
-        "second on the server's own CPU. Wanted: 0.99 at least.\n"
+        "second on the server's own CPU (`agent/bench/observing_cost.py`). Wanted: 0.99 at least.\n"
     )
     rows = [
         [name, report.spread([b / a for a, b in zip(answered[ORDINARY], counts, strict=True)], 3)]

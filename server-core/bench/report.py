@@ -25,9 +25,9 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first column reads left, figures read right."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A Markdown table; the first columns, `left` of them, read left, figures read right."""
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
 
 

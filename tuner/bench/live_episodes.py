@@ -63,8 +63,14 @@ def episode(seed: int, *, lasting: float = 0.0, **candidate: float) -> tuple[Dec
 
 
 def main() -> None:
-    """Prints the tables."""
-    print(f"Candidates that are equal to the baseline, {EPISODES} simulated episodes each:\n")
+    """Prints the page's beginning and its first section."""
+    print("# Live tuning in figures\n")
+    print("Written by `make bench-live-tuning`.\n")
+    print("## Simulated episodes\n")
+    print(
+        f"Candidates that are equal to the baseline, {EPISODES:,} episodes each "
+        "(`tuner/bench/live_episodes.py`). Wanted: at most 5 % promoted, and at most 5 % rolled back.\n"
+    )
     print("| equal processes differ by | judged by | promoted, told as a gain | rolled back, told as harm |")
     print("| ---: | --- | ---: | ---: |")
     for lasting in LASTING:
@@ -75,7 +81,7 @@ def main() -> None:
         gained, harmed = (tests[decided] / EPISODES for decided in ("gain", "harm"))
         print(f"| {lasting:.1%} | episode | {promoted:.1%} | {back:.1%} |")
         print(f"| {lasting:.1%} | t-test after every period | {gained:.1%} | {harmed:.1%} |")
-    print()
+    print(f"\nCandidates that do harm, {HARMFUL} episodes each, with a share of 5 %. Wanted: 95 % in 10 s.\n")
     print("| harmful candidate | rolled back | within 10 s | seconds, median | 95 of 100 |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, candidate in HARMS.items():
