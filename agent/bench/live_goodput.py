@@ -2,9 +2,9 @@
 auto, against those that one answers which is left as it is.
 
 Both are nginx with the same file, and both meet the same arrivals: traffic that stays as it is, and traffic
-that becomes another kind halfway. Where the machine has four CPUs both run at the same time, each with its
-public on two CPUs of its own; otherwise one after the other, and which is first changes from round to round.
-A session is cut into SLICES, and the requests answered in each are compared in pairs.
+that becomes another kind halfway. Both run at the same time, so what else goes on on the machine meets both:
+each with its public on two CPUs of its own, or all on the same two where there are no more. A session is cut
+into SLICES, and the requests answered in each are compared in pairs.
 
     python agent/bench/live_goodput.py SECONDS MINUTES
 
@@ -26,6 +26,7 @@ from typing import Any
 from live_lab import (
     FILE_BYTES,
     LOGGED_S,
+    ON_TWO,
     Asking,
     Cpus,
     Kept,
@@ -52,21 +53,18 @@ AROUND_S = 60  # files are written, servers start and end
 USUAL = Asking(rate_rps=4000)
 SCENARIOS = {"as it was": USUAL, **shifts_of(USUAL)}
 LIVE, STATIC = "live", "static"
-AT_ONCE = len(os.sched_getaffinity(0)) >= 4
+HAVE_OWN_CPUS = len(os.sched_getaffinity(0)) >= 4
 
 
 def main() -> None:
     """Measures for as long as it may, and prints the section."""
     until_s, minutes = arguments(MINUTES)
-    round_s = (1 if AT_ONCE else 2) * (60 * minutes + AROUND_S)
+    round_s = 60 * minutes + AROUND_S
     for name, then in SCENARIOS.items():
         kept = rounds_of(name, minutes)
         for number in bounded(range(ROUNDS), kept, until_s - round_s):
             order = (LIVE, STATIC) if number % 2 else (STATIC, LIVE)
-            if AT_ONCE:
-                kept.add(measured(order, then, minutes))
-            else:
-                kept.add({**measured(order[:1], then, minutes), **measured(order[1:], then, minutes)})
+            kept.add(measured(order, then, minutes))
     show(minutes)
 
 
@@ -76,12 +74,12 @@ def rounds_of(name: str, minutes: float) -> Kept:
 
 
 def measured(sides: Sequence[str], then: Asking, minutes: float) -> dict[str, Any]:
-    """What came of each side, of those that run at the same time."""
+    """What came of each side; the first has the first CPUs."""
     half_s = 30 * minutes
+    all_cpus = [Cpus((2 * place,), 2 * place + 1) if HAVE_OWN_CPUS else ON_TWO for place in range(len(sides))]
     with ExitStack() as opened:
         made = {
-            side: opened.enter_context(lab(cpus=Cpus(server=(2 * place,), public=2 * place + 1)))
-            for place, side in enumerate(sides)
+            side: opened.enter_context(lab(cpus=cpus)) for side, cpus in zip(sides, all_cpus, strict=True)
         }
         for each in made.values():
             each.add_files()
@@ -138,10 +136,9 @@ def show(minutes: float) -> None:
     """The section of what there is."""
     about = (
         f"nginx under {USUAL.rate_rps:,} requests/s for {FILE_BYTES >> 10} KiB, ten on a connection, for "
-        f"{minutes:g} minutes with live tuning in mode auto and for as many without, "
-        f"{'at the same time' if AT_ONCE else 'one after the other'}; from the middle on the traffic is "
-        f"another (`agent/bench/live_goodput.py`). Wanted: at least {100 * WANTED:.0f} %, at the lower end "
-        "of the 95 % interval."
+        f"{minutes:g} minutes with live tuning in mode auto and, at the same time, without; from the middle "
+        "on the traffic is another (`agent/bench/live_goodput.py`). Wanted: at least "
+        f"{100 * WANTED:.0f} %, at the lower end of the 95 % interval."
     )
     heads = (
         *("then", "rounds", "goodput, of that without", "lower end", "enough", "promoted, kept"),
