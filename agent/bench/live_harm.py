@@ -209,6 +209,8 @@ def bluefin(made: Lab, harm: str, kept: Kept) -> None:
     policy, file = Bluefin(0.5), Path(made.base.path)
     good = file.read_text()
     bad = harmful(harm, good)
+    if harm == CPU:  # a site with logs of its own does not write others
+        bad = bad.replace("root ", f"access_log {made.folder}/access.log;\nroot ", 1)
     with made.observed() as observer:
         for _ in range(ROUNDS):
             does_harm = policy.value > 0.5
