@@ -11,21 +11,34 @@ differs is that the agent, too, lives beside the server, and the way between the
                1 Gbit/s (--link gigabit), which what is asked for here does not fill
     two hosts  `trimtab tune --generator load1` on the host web1
 
-All three drive the same configurations up the same ladder, which a first run on one machine finds, and take
-turns until the time (half an hour without being told) is over, three rounds at least. What is compared are
-scores of the same configuration in the same round.
+Compared is what the server can do at most, so the server must give out first, in each of the three. With a CPU
+for each, files do not show that: the generator takes about as much time for a request as the server. All that
+is asked for are pages of PHP, which cost the server some tenths of a millisecond and the generator some
+hundredths. The loop is closed: with each of two numbers of connections the server is asked for more as soon as
+it has replied, so a peak is what it can do, whatever that is on the arm's way, and no rate has to be chosen.
+
+The arms take turns until the time (a quarter of an hour without being told) is over, three rounds at least.
+Compared are the peaks of the same configuration in the same round. A trial whose peak says nothing is told
+apart and left out: one that was disturbed, failed, or found the generator at its limit, and one in which the
+server's CPUs had time left. So is a run that ended without trials.
 """
 
 import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import psutil
+from pydantic import TypeAdapter
 from rack_lab import DIES_WITH_US, minutes_asked, rack_with_scheduler
 from trimtab_agent.host.cpu_layout import process_layout
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -33,13 +46,36 @@ from fleet_rack import Rack, RackHost
 
 LEAST_ROUNDS = 3
 BUDGET = 2  # the default and another one
-FIRST_LIMIT_S, LIMIT_S = 1200.0, 900.0  # of one run
+LIMIT_S = 600.0  # of one run
 WITHIN = 0.03
+MOST_IDLE_PERCENT = 10.0  # of the server's CPUs at its limit
+PAGES = """
+name = "pages"
+help = "Pages of PHP and nothing else, over connections that never pause."
+source = "chosen so that the server gives out long before the generator"
+
+[files]
+kind = "listed"
+list = [{ size_bytes = 1024 }]
+
+[sessions]
+kind = "plain"
+requests = 20
+
+[dynamic]
+by = "php"
+share = 1.0
+size_bytes = 8192
+
+[clients]
+loop = "closed"
+connections = [8, 16]
+"""
 RUN = (
-    *("--workload", "tcp-1k", "--objective", "peak", "--strategy", "random", "--seed", "1"),
+    *("--target", "nginx", "--objective", "peak", "--strategy", "random", "--seed", "1"),
     *("--budget", str(BUDGET), "--set", "confirmation_repeats=0", "--set", "elimination_trials=0"),
-    *("--set", "early_stopping=false", "--set", "learn=false", "--set", "ladder_points=5"),
-    *("--set", "rate_duration_s=3", "--set", "expert_baseline=false", "--json"),
+    *("--set", "early_stopping=false", "--set", "learn=false", "--set", "expert_baseline=false"),
+    *("--set", "rate_duration_s=5", "--set", "warmup_s=1", "--knob", "pm.max_children=2:16", "--json"),
 )
 
 
@@ -52,62 +88,100 @@ class Arm(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-def run_on(arm: Arm, *options: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
-    """The document of a run; raises RuntimeError for one without trials."""
-    done = subprocess.run(
-        arm.host.command("tune", *RUN, *arm.options, *options, ahead=(*DIES_WITH_US, *_only_on(arm.cpus))),
-        env=arm.host.environ(),
-        capture_output=True,
-        text=True,
-        timeout=limit_s,
-        check=False,
-    )
+@dataclass
+class Found:
+    """What an arm has found: the peaks of each round (Mbps, by the configuration's hash), how often what was
+    void and why, how idle the server's CPUs were at most (percent), and how busy the generator's at most.
+    """
+
+    rounds: list[dict[str, float]] = field(default_factory=list)
+    void: Counter[str] = field(default_factory=Counter)
+    idle_percent: float = 0.0
+    generator_share: float = 0.0
+
+    def take(self, trials: Sequence[Trial], server: Sequence[int]) -> None:
+        """Takes in the search of a round."""
+        peaks: dict[str, float] = {}
+        for trial in trials:
+            if trial.purpose is not TrialPurpose.SEARCH:
+                continue
+            if trial.verdict is not Verdict.VERIFIED or trial.score is None:
+                self.void[trial.verdict.value] += 1
+                continue
+            best = max(trial.measurements, key=lambda measurement: measurement.goodput_mbps)
+            idle = idle_percent(best, server)
+            if idle is None or idle > MOST_IDLE_PERCENT:
+                self.void["with time left on the server's CPUs"] += 1
+                continue
+            self.idle_percent = max(self.idle_percent, idle)
+            self.generator_share = max(self.generator_share, best.generator_cpu_share or 0.0)
+            peaks.setdefault(trial.configuration_hash, trial.score)
+        self.rounds.append(peaks)
+
+
+def idle_percent(measurement: Measurement, server: Sequence[int]) -> float | None:
+    """How idle the server's CPUs were, in percent; None where that was not counted."""
+    each = measurement.cpus(server)
+    return sum(cpu.get("idle", 0.0) for cpu in each) / len(each) if each else None
+
+
+def trials_of(arm: Arm, workload: Path) -> tuple[Trial, ...]:
+    """The trials of a run; none, and why on stderr, if it did not come to its end."""
     try:
-        document: dict[str, Any] = json.loads(done.stdout)
+        done = subprocess.run(
+            arm.host.command(
+                *("tune", "--workload", str(workload), *RUN, *arm.options),
+                ahead=(*DIES_WITH_US, *_only_on(arm.cpus)),
+            ),
+            env=arm.host.environ(),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        document = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        print(f"{arm.name}: no end within {LIMIT_S:.0f} s", file=sys.stderr, flush=True)
+        return ()
     except ValueError:
-        raise RuntimeError(f"{arm.name}: {done.returncode}\n{done.stdout}{done.stderr}") from None
-    return document
+        print(f"{arm.name}: {done.returncode}\n{done.stdout}{done.stderr}", file=sys.stderr, flush=True)
+        return ()
+    return TypeAdapter(tuple[Trial, ...]).validate_python(document["trials"])
 
 
-def scores(document: dict[str, Any]) -> dict[str, float]:
-    """The first score of each configuration that has one, by its hash."""
-    found: dict[str, float] = {}
-    for trial in document["trials"]:
-        if trial["score"] is not None:
-            found.setdefault(trial["configuration_hash"], trial["score"])
-    return found
-
-
-def measured(rack: Rack, minutes: float) -> dict[str, list[dict[str, float]]]:
-    """The scores of each arm, round by round."""
-    layout = process_layout()
+def measured(rack: Rack, minutes: float, server: tuple[int, ...], generator: tuple[int, ...]) -> list[Found]:
+    """What the arms have found: loopback, link, and two hosts."""
+    workload = rack.folder / "pages.toml"
+    workload.write_text(PAGES)
     alone = rack.own("alone")
     web1, load1 = rack.host("web1"), rack.host("load1")
-    load1.join("generator", ahead=(*DIES_WITH_US, *_only_on(layout.generator)))
-    both = tuple(sorted({*layout.server, *layout.generator}))
+    load1.join("generator", ahead=(*DIES_WITH_US, *_only_on(generator)))
+    both = tuple(sorted({*server, *generator}))
     arms = (
         Arm("loopback", alone, both),
         Arm("link", alone, both, ("--link", "gigabit")),
-        Arm("two hosts", web1, layout.server, ("--generator", "load1")),
+        Arm("two hosts", web1, server, ("--generator", "load1")),
     )
+    found = [Found() for _ in arms]
     until = time.monotonic() + 60 * minutes
-    first = run_on(arms[0], limit_s=FIRST_LIMIT_S)
-    ladder = ",".join(f"{rate:g}" for rate in first["run"]["ladder"])
-    if not ladder:
-        raise RuntimeError(f"the first run has found no ladder: {first['run']['error']}")
-    found: dict[str, list[dict[str, float]]] = {arm.name: [] for arm in arms}
     rounds = 0
     while rounds < LEAST_ROUNDS or time.monotonic() < until:
-        for arm in arms if rounds % 2 == 0 else reversed(arms):
-            found[arm.name].append(scores(run_on(arm, "--ladder", ladder)))
-            print(f"round {rounds + 1}, {arm.name}: {found[arm.name][-1]}", file=sys.stderr, flush=True)
+        turns = list(zip(arms, found, strict=True))
+        for arm, own in turns if rounds % 2 == 0 else reversed(turns):
+            trials = trials_of(arm, workload)
+            own.take(trials, server)
+            if not trials:
+                own.void["a run without trials"] += 1
+            told = f"{own.rounds[-1]}, void {dict(own.void)}"
+            print(f"round {rounds + 1}, {arm.name}: {told}", file=sys.stderr, flush=True)
         rounds += 1
     return found
 
 
-def compared(one: Sequence[dict[str, float]], other: Sequence[dict[str, float]]) -> Gain | None:
+def compared(one: Found, other: Found) -> Gain | None:
     """What the other gives beside the one, over the same configurations of the same rounds."""
-    pairs = [(a[key], b[key]) for a, b in zip(one, other, strict=True) for key in a.keys() & b.keys()]
+    rounds = zip(one.rounds, other.rounds, strict=True)
+    pairs = [(a[key], b[key]) for a, b in rounds for key in a.keys() & b.keys()]
     return paired_gain([a for a, _ in pairs], [b for _, b in pairs])
 
 
@@ -117,24 +191,31 @@ def _only_on(cpus: tuple[int, ...]) -> tuple[str, ...]:
 
 def main() -> None:
     """Prints the section."""
-    minutes = minutes_asked(30)
+    minutes = minutes_asked(15)
+    layout = process_layout()
+    psutil.Process().cpu_affinity(list(layout.generator))  # and the scheduler's: nothing is beside the server
     with rack_with_scheduler() as rack:
-        found = measured(rack, minutes)
+        loopback, link, two_hosts = measured(rack, minutes, layout.server, layout.generator)
     print("## Two hosts beside one machine\n")
     print(
         "The same runs with server and generator on two hosts, network namespaces of this machine, and on "
         f"one machine (`agent/bench/fleet_two_hosts.py`): peaks of {BUDGET} configurations in "
-        f"{len(found['two hosts'])} rounds.\n"
+        f"{len(two_hosts.rounds)} rounds, nginx with pages of PHP.\n"
     )
     print(f"| two hosts beside one machine with | peak | pairs | within {WITHIN:.0%} |")
     print("| --- | --- | ---: | --- |")
-    for name in ("loopback", "link"):
-        gain = compared(found[name], found["two hosts"])
+    for name, one in (("loopback", loopback), ("link", link)):
+        gain = compared(one, two_hosts)
         if gain is None:
             print(f"| {name} | nothing to compare | 0 | no |")
             continue
         near = "yes" if abs(gain.gain) <= WITHIN else "no"
-        print(f"| {name} | {gain} | {gain.blocks} | {near} |", flush=True)
+        print(f"| {name} | {gain} | {gain.blocks} | {near} |")
+    print("\n| arm | server's CPUs idle, most | generator's busiest process, most | void |")
+    print("| --- | ---: | ---: | --- |")
+    for name, arm in (("loopback", loopback), ("link", link), ("two hosts", two_hosts)):
+        void = ", ".join(f"{count} {why}" for why, count in sorted(arm.void.items())) or "none"
+        print(f"| {name} | {arm.idle_percent:.1f} % | {arm.generator_share:.0%} of a CPU | {void} |")
 
 
 if __name__ == "__main__":
