@@ -187,6 +187,15 @@ def compared(one: Found, other: Found) -> Gain | None:
     return paired_gain([a for a, _ in pairs], [b for _, b in pairs])
 
 
+def near(gain: Gain) -> str:
+    """Whether it is within `WITHIN`, as far as its interval shows that."""
+    if gain.low is None or gain.high is None:
+        return "not shown"
+    if -WITHIN <= gain.low and gain.high <= WITHIN:
+        return "yes"
+    return "no" if gain.low > WITHIN or gain.high < -WITHIN else "not shown"
+
+
 def _only_on(cpus: tuple[int, ...]) -> tuple[str, ...]:
     return ("taskset", "--cpu-list", ",".join(map(str, cpus)))
 
@@ -211,8 +220,7 @@ def main() -> None:
         if gain is None:
             print(f"| {name} | nothing to compare | 0 | no |")
             continue
-        near = "yes" if abs(gain.gain) <= WITHIN else "no"
-        print(f"| {name} | {gain} | {gain.blocks} | {near} |")
+        print(f"| {name} | {gain} | {gain.blocks} | {near(gain)} |")
     print("\n| arm | server's CPUs idle, most | generator's busiest process, most | void |")
     print("| --- | ---: | ---: | --- |")
     for name, arm in (("loopback", loopback), ("link", link), ("two hosts", two_hosts)):
