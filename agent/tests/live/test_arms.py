@@ -12,9 +12,9 @@ import psutil
 import pytest
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import arms as beside
-from trimtab_agent.live import steering
+from trimtab_agent.live import in_memory, steering
 from trimtab_agent.live.access_log import AccessLog
-from trimtab_agent.live.arms import PLACES, baseline_and_canary
+from trimtab_agent.live.arms import baseline_and_canary
 from trimtab_agent.live.listening import listeners_of, take
 from trimtab_agent.live.restoring import Note, put_back_left_behind
 from trimtab_tuner.targets.log_formats import FORMATS
@@ -219,7 +219,7 @@ def test_file_that_the_server_does_not_accept_is_refused_before_anything_is_touc
 
 def places():
     """What lies where arms have their files."""
-    return {path for place in PLACES for path in place.glob("trimtab-live-*")}
+    return {path for place in in_memory.PLACES for path in place.glob("trimtab-live-*")}
 
 
 def test_files_that_do_not_fit_are_told_before_anything_is_touched(production, begin, full_disk, tmp_path):
@@ -252,7 +252,7 @@ def test_arms_that_fill_the_memory_are_told(production, begin, monkeypatch):
     server = production("nginx")
     with begin(server, "nginx") as arms:
         arms.tidy()
-        monkeypatch.setattr(beside, "LEAST_FREE_BYTES", 1 << 60)
+        monkeypatch.setattr(in_memory, "LEAST_FREE_BYTES", 1 << 60)
         with pytest.raises(HostError, match=r"is about to be full \(.* MB are free\): expected"):
             arms.tidy()
     with pytest.raises(HostError, match="left: expected a place in memory"):

@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from trimtab_tuner.targets.beside import Place
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
-from trimtab_agent.live import keeper
+from trimtab_agent.live import in_memory, keeper
 from trimtab_agent.live.keeper import ArmOrder, Order
 from trimtab_agent.live.restoring import Note, is_running, sockets_of
 from trimtab_agent.live.running import RunningServer
@@ -38,11 +37,7 @@ from trimtab_agent.stopping import wait_readable
 log = logging.getLogger(__name__)
 
 NAMES = ("baseline", "canary")
-# In memory: a log on a full or slow disk would hold up the arms. Others need it too: so much stays free, and
-# of what an arm tells of errors no more than that is kept.
-PLACES = (Path("/run"), Path("/dev/shm"))  # noqa: S108 - each gets a new directory of its own
-LEAST_FREE_BYTES = 32 << 20
-KEPT_BYTES = 1 << 20
+KEPT_BYTES = 1 << 20  # of what an arm tells of errors, which lies in memory
 ERRORS = ("error.log", "output.log")
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 START_S = 10.0
@@ -89,8 +84,7 @@ class Arms:
         self._ended = ""
         self.files: tuple[ArmFiles, ...] = ()
         self._errors: list[int] = []
-        with ExitStack() as undone:
-            directory = _directory()
+        with ExitStack() as undone, in_memory.new_directory() as (directory, held):
             undone.callback(shutil.rmtree, directory, ignore_errors=True)
             undone.callback(self._close_errors)
             try:
@@ -103,7 +97,7 @@ class Arms:
             for arm in self.files:
                 check(server, arm.configuration)
             self._note = notes / f"{directory.name}.json"
-            self._socket, self._keeper = self._start_keeper(directory, texts)
+            self._socket, self._keeper = self._start_keeper(directory, held, texts)
             undone.pop_all()
         try:
             self.pids: tuple[int, ...] = tuple(self._answer(START_S)["pids"])
@@ -163,12 +157,7 @@ class Arms:
         for told in self._errors:
             if os.fstat(told).st_size > KEPT_BYTES:
                 os.ftruncate(told, 0)  # whoever appends goes on at the beginning
-        place = self.files[0].configuration.parents[1]
-        if (free := _free_bytes(place)) < LEAST_FREE_BYTES:
-            raise HostError(
-                f"{place} is about to be full ({free / 1e6:,.0f} MB are free): expected "
-                f"{LEAST_FREE_BYTES / 1e6:,.0f} MB at least beside what the servers write there"
-            )
+        in_memory.require_room(self.files[0].configuration.parents[1])
 
     def close(self) -> list[str]:
         """Sends all new connections to production, and returns when it alone listens again.
@@ -235,7 +224,7 @@ class Arms:
             os.close(self._errors.pop())
 
     def _start_keeper(
-        self, directory: Path, names: Iterable[str]
+        self, directory: Path, held: int, names: Iterable[str]
     ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         server = self._server
         environment = dict(self._beside.environment(keeper.inherited(server.listeners)))
@@ -264,7 +253,7 @@ class Arms:
                 process = subprocess.Popen(
                     (sys.executable, "-m", "trimtab_agent.live.keeper", str(its.fileno())),
                     stdin=subprocess.DEVNULL,
-                    pass_fds=[its.fileno()],
+                    pass_fds=[its.fileno(), held],
                     start_new_session=True,
                 )
             except OSError as error:
@@ -330,30 +319,3 @@ def check(server: RunningServer, file: Path) -> None:
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise CandidateRefused(f"{server.target.name} does not accept {file}: {said}")
-
-
-def _free_bytes(place: Path) -> int:
-    """What a place has room for; raises HostError."""
-    try:
-        found = os.statvfs(place)
-    except OSError as error:
-        raise HostError(f"{place} cannot be looked at: {error.strerror}") from error
-    return found.f_bavail * found.f_frsize
-
-
-def _directory() -> Path:
-    """A new directory for the arms, which their workers may enter."""
-    place = next(
-        (each for each in PLACES if os.access(each, os.W_OK) and _free_bytes(each) >= LEAST_FREE_BYTES), None
-    )
-    if place is None:
-        raise HostError(
-            f"neither {PLACES[0]} nor {PLACES[1]} can be written to and has {LEAST_FREE_BYTES / 1e6:,.0f} MB "
-            "left: expected a place in memory"
-        )
-    try:
-        directory = Path(tempfile.mkdtemp(prefix="trimtab-live-", dir=place))
-        directory.chmod(0o711)
-    except OSError as error:
-        raise HostError(f"{place} cannot be written to: {error.strerror}") from error
-    return directory

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import steering
+from trimtab_agent.live.in_memory import remove_what_nobody_needs
 from trimtab_agent.live.listening import Listener, is_there, listening_sockets
 from trimtab_agent.os_settings.journal import BOOT_ID
 
@@ -199,7 +200,9 @@ class Note:
 
 
 def put_back_left_behind(notes: Path) -> list[str]:
-    """Puts back what killed keepers have left in the directory of notes; sentences about what resists."""
+    """Puts back what killed keepers have left in the directory of notes, and removes what killed processes
+    have left in memory; sentences about what resists.
+    """
     complaints = []
     for path in sorted(notes.glob("*.json")):
         note = Note.read(path)
@@ -207,6 +210,7 @@ def put_back_left_behind(notes: Path) -> list[str]:
             continue
         complaints += note.put_back()
         note.end(CLOSE_S)
+    remove_what_nobody_needs()
     return complaints
 
 
