@@ -271,7 +271,8 @@ def test_detach_of_a_dead_session_puts_back_what_nobody_else_has(daemon, tmp_pat
     """Its keeper was killed too."""
     file, notes = tmp_path / "nginx.conf", VarPaths(daemon.settings.var.resolve()).live_notes
     file.write_text("own\n")
-    backup = own_file.kept_beside(file)
+    backup = own_file.name_beside(file)
+    own_file.keep_as(backup, file)
     own_file.write(file, "a candidate\n")
     gone = Process(2**22, 1)
     notes.mkdir(parents=True, exist_ok=True)

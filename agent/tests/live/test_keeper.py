@@ -54,5 +54,8 @@ def test_socket_that_production_has_closed_is_nothing_to_put_back(tmp_path):
             directory=str(tmp_path / "arms"),
             ports=((gone, 0), (Listener("127.0.0.1", 2, 1_000_000), 0)),
         )
-        assert Note(tmp_path / "episode.json", touched).put_back() == []
+        note = Note(tmp_path / "episode.json", touched)
+        (tmp_path / "episode.part").touch()  # as of a keeper that was killed while it wrote the note anew
+        assert note.put_back() == []
         assert now.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,10 @@
 """Notes about changes of production: who puts them back, and who leaves them to another."""
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from trimtab_agent.errors import HostError
@@ -13,6 +15,16 @@ from trimtab_agent.live.restoring import Process
 from trimtab_agent.os_settings.journal import BOOT_ID
 
 OWN, OTHER = "worker_processes 1;\n", "worker_processes 3;\n"
+
+# A process that is killed when it has written all of a file, and has not put it in its place.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from trimtab_agent.live import own_file
+from trimtab_agent.live.file_switching import SwitchedFile
+Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+file, note = map(Path, sys.argv[1:])
+"""
 
 
 @pytest.fixture
@@ -30,7 +42,8 @@ def switched(tmp_path, gone):
     notes.mkdir()
 
     def noted(**changes):
-        backup = own_file.kept_beside(file)
+        backup = own_file.name_beside(file)
+        own_file.keep_as(backup, file)
         own_file.write(file, OTHER)
         kept = SwitchedFile(
             **{
@@ -60,6 +73,40 @@ def test_file_that_nobody_keeps_any_more_is_put_back(switched, tmp_path):
     assert (tmp_path / "nginx.conf").read_text() == OWN
     assert not list(tmp_path.glob("*before-trimtab*"))
     assert not list((tmp_path / "notes").iterdir())
+
+
+@pytest.mark.parametrize(
+    "writing", ["own_file.write(file, 'worker_processes 5;')", "SwitchedFile.read(note).write(note)"]
+)
+def test_what_a_killed_process_was_about_to_write_is_removed(writing, switched, tmp_path):
+    """Beside the file as beside the note."""
+    switched()
+    file, note = tmp_path / "nginx.conf", tmp_path / "notes" / "1-2.file.json"
+    there = len(list(tmp_path.rglob("*")))
+    command = (sys.executable, "-c", KILLED + writing, file, note)
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert len(list(tmp_path.rglob("*"))) == there + 1
+    assert put_files_back(tmp_path / "notes") == []
+    assert set(tmp_path.rglob("*")) == {file, tmp_path / "notes"}
+    assert file.read_text() == OWN
+
+
+def test_part_of_a_copy_is_not_taken_for_the_file(switched, tmp_path):
+    """Its agent was killed while it kept the file, before anything was written to that."""
+    kept = switched()
+    (tmp_path / "nginx.conf").write_text(OWN)
+    Path(kept.backup).write_text(OWN[:5])
+    assert put_files_back(tmp_path / "notes") == []
+    assert (tmp_path / "nginx.conf").read_text() == OWN
+    assert set(tmp_path.rglob("*")) == {tmp_path / "nginx.conf", tmp_path / "notes"}
+
+
+def test_first_note_of_a_killed_agent_is_removed(gone, tmp_path):
+    """That of one that lives is about to be whole."""
+    for agent in (gone.pid, os.getpid()):
+        (tmp_path / f"{agent}-1.file.part").touch()
+    assert put_files_back(tmp_path) == []
+    assert [each.name for each in tmp_path.iterdir()] == [f"{os.getpid()}-1.file.part"]
 
 
 def test_file_whose_keeper_lives_is_left_to_that(switched, tmp_path):

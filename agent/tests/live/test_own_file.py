@@ -11,6 +11,13 @@ from trimtab_agent.live import own_file
 TEXT = "worker_processes 1;\n" * 20
 
 
+def kept_beside(file):
+    """A copy of it."""
+    backup = own_file.name_beside(file)
+    own_file.keep_as(backup, file)
+    return backup
+
+
 @pytest.fixture
 def file(tmp_path):
     """Production's file, which its server may read."""
@@ -23,7 +30,7 @@ def file(tmp_path):
 def test_copy_that_does_not_fit_is_no_copy(file, full_disk):
     """Whoever puts it back would lose the rest of his file."""
     with full_disk(), pytest.raises(OSError, match="too large"):
-        own_file.kept_beside(file)
+        kept_beside(file)
     assert list(file.parent.iterdir()) == [file]
     assert file.read_text() == TEXT
 
@@ -39,7 +46,7 @@ def test_text_that_does_not_fit_is_not_written(file, full_disk):
 def test_file_is_written_whole_and_put_back_with_mode_and_time(file):
     """As nothing had happened."""
     before = file.stat()
-    backup = own_file.kept_beside(file)
+    backup = kept_beside(file)
     own_file.write(file, "other\n")
     assert (file.read_text(), file.stat().st_mode) == ("other\n", before.st_mode)
     own_file.put_back(file, backup)
@@ -50,9 +57,9 @@ def test_file_is_written_whole_and_put_back_with_mode_and_time(file):
 
 def test_copies_of_one_second_do_not_write_over_each_other(file):
     """The first one is what was there before Trimtab."""
-    first = own_file.kept_beside(file)
+    first = kept_beside(file)
     file.write_text("other\n")
-    second = own_file.kept_beside(file)
+    second = kept_beside(file)
     assert (first.read_text(), second.read_text()) == (TEXT, "other\n")
 
 
@@ -64,7 +71,9 @@ def test_name_that_somebody_has_taken_for_a_link_is_left_alone(file, tmp_path, m
     monkeypatch.setattr(own_file, "datetime", SimpleNamespace(now=lambda: now))
     link = file.with_name(f"{file.name}.before-trimtab-{now.astimezone():%Y%m%d-%H%M%S}")
     link.symlink_to(victim)
-    assert own_file.kept_beside(file) == link.with_name(f"{link.name}-2")
+    assert kept_beside(file) == link.with_name(f"{link.name}-2")
+    with pytest.raises(FileExistsError):
+        own_file.keep_as(link, file)
     assert victim.read_text() == "not ours\n"
 
 
@@ -72,7 +81,7 @@ def test_name_that_somebody_has_taken_for_a_link_is_left_alone(file, tmp_path, m
 def test_what_is_written_belongs_to_whom_the_file_belongs(file):
     """With the mode that it has."""
     os.chown(file, 33, 33)
-    backup = own_file.kept_beside(file)
+    backup = kept_beside(file)
     own_file.write(file, "other\n")
     for each in (file, backup):
         now = each.stat()

@@ -78,14 +78,17 @@ class SwitchedFile(Kept[str]):
 
         A server that is started later finds its own; one that was started meanwhile is reloaded as well.
         """
+        own_file.remove_parts(Path(self.file))
         try:
             now = digest_of(own_file.text_of(Path(self.file)))
             if now not in (self.own, *self.ours):
                 return [
                     f"{self.file} has been changed by somebody else: {self.backup} is the file from before"
                 ]
-            if now != self.own or Path(self.backup).exists():  # else who was killed then had come so far
+            if now != self.own or self._is_kept():
                 own_file.put_back(Path(self.file), Path(self.backup))
+            else:  # who was killed had put it back, or was about to keep it
+                Path(self.backup).unlink(missing_ok=True)
             if self.ours and self.same_start:
                 self._reload(self.production.pid)
             elif self.ours:
@@ -106,6 +109,10 @@ class SwitchedFile(Kept[str]):
         )
         said = done.stderr.strip() or done.stdout.strip()
         return f"the server does not accept {self.file}: {' '.join(said.split())}" if done.returncode else ""
+
+    def _is_kept(self) -> bool:
+        """Whether all of production's own file is in the copy; raises HostError."""
+        return Path(self.backup).exists() and digest_of(own_file.text_of(Path(self.backup))) == self.own
 
     def _reload(self, pid: int) -> None:
         try:
@@ -148,7 +155,7 @@ class FileSwitch(Keeper):
                 raise HostError(f"process {holder.pid} writes {file} already")
         if own_file.text_of(file) != base.text:
             raise HostError(f"{file} has been changed since it was read: expected it as it was")
-        self.backup = self._kept(file)
+        self.backup = own_file.name_beside(file)
         try:
             switched = SwitchedFile(
                 agent=Process.of(os.getpid()),
@@ -163,8 +170,12 @@ class FileSwitch(Keeper):
             )
             switched.write(note)
         except OSError as error:
-            self.backup.unlink()
             raise HostError(f"process {server.pid} has ended, or {notes} cannot be written") from error
+        try:
+            own_file.keep_as(self.backup, file)
+        except OSError as error:
+            note.unlink()
+            raise own_file.unwritten(file, error) from error
         super().__init__("trimtab_agent.live.file_switching", note, SwitchedFile, "file", ANSWER_S)
 
     def put(self, text: str) -> None:
@@ -176,12 +187,6 @@ class FileSwitch(Keeper):
                 self.ask(str(handed))
         except OSError as error:
             raise HostError(f"{tempfile.gettempdir()} cannot be written to: {error.strerror}") from error
-
-    def _kept(self, file: Path) -> Path:
-        try:
-            return own_file.kept_beside(file)
-        except OSError as error:
-            raise own_file.unwritten(file, error) from error
 
 
 def put_files_back(notes: Path) -> list[str]:

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from trimtab_agent.errors import HostError
-from trimtab_agent.live.restoring import Process
+from trimtab_agent.live.restoring import Process, is_running
 from trimtab_agent.os_settings.journal import BOOT_ID
 from trimtab_agent.stopping import wait_readable
 
@@ -152,8 +152,7 @@ class Keeper:
             return
         self._keeper.kill()
         self._keeper.wait()
-        for left in (self._note, self._note.with_suffix(".part")):
-            left.unlink(missing_ok=True)
+        _forget(self._note)
         self._answers.close()
         self._socket.close()
 
@@ -179,7 +178,7 @@ class Keeper:
         self._socket.close()
         left = self._kind.read(self._note)  # there is none where the keeper has put everything back
         complaints = left.put_back() if left else []
-        self._note.unlink(missing_ok=True)
+        _forget(self._note)
         return complaints
 
 
@@ -202,8 +201,19 @@ def put_back_by_notes(notes: Path, suffix: str, kind: type[Kept[Any]]) -> list[s
         if kept is None or kept.holder is not None:
             continue
         complaints += kept.put_back()
-        note.unlink(missing_ok=True)
+        _forget(note)
+    # An agent that was killed over its first note has changed nothing yet.
+    for part in notes.glob(f"*{Path(suffix).stem}.part"):
+        agent, _, _ = part.name.partition("-")
+        if not part.with_suffix(".json").exists() and not (agent.isdecimal() and is_running(int(agent))):
+            part.unlink(missing_ok=True)
     return complaints
+
+
+def _forget(note: Path) -> None:
+    """There is none any more, nor what a killed process was about to write in its place."""
+    for left in (note, note.with_suffix(".part")):
+        left.unlink(missing_ok=True)
 
 
 def keep(kind: type[Kept[Any]]) -> None:

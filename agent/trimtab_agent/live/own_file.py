@@ -5,10 +5,12 @@ beside the file is new under its name, and gets its owner and mode by its descri
 otherwise be another file that was overwritten or given away.
 """
 
+import glob
 import itertools
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -28,10 +30,21 @@ def text_of(file: Path) -> str:
     return content.decode(encoding_of(content))
 
 
-def kept_beside(file: Path) -> Path:
-    """A copy of it under a name that says what it is; raises OSError."""
+def name_beside(file: Path) -> Path:
+    """What a copy of it may be called now: a name that nobody has, and that says what it is."""
+    stamp = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    for number in itertools.count(1):
+        again = f"-{number}" if number > 1 else ""  # a second one within the second
+        backup = file.with_name(f"{file.name}.before-trimtab-{stamp}{again}")
+        if not os.path.lexists(backup):
+            return backup
+    raise AssertionError("numbers do not end")
+
+
+def keep_as(backup: Path, file: Path) -> None:
+    """Copies the file to a name that nobody has; raises OSError, also where somebody has it by now."""
     with file.open("rb") as own:
-        backup, descriptor = _new_beside(file)
+        descriptor = os.open(backup, ONLY_NEW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as copy:
                 copy.write(own.read())
@@ -41,14 +54,13 @@ def kept_beside(file: Path) -> Path:
         except BaseException:
             backup.unlink(missing_ok=True)  # a part of the file would be taken for what it was
             raise
-    return backup
 
 
 def write(file: Path, text: str) -> None:
     """The file has that text, at no moment a part of it; raises OSError."""
     with file.open("rb") as own:
         content = text.encode(encoding_of(own.read()))
-        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        descriptor, name = tempfile.mkstemp(prefix=_part_of(file), dir=file.parent)
         part = Path(name)
         try:
             with os.fdopen(descriptor, "wb") as written:
@@ -58,6 +70,13 @@ def write(file: Path, text: str) -> None:
         except BaseException:
             part.unlink(missing_ok=True)
             raise
+
+
+def remove_parts(file: Path) -> None:
+    """Removes texts that killed processes were about to write; nobody may write the file meanwhile."""
+    for part in file.parent.glob(f"{glob.escape(_part_of(file))}*"):
+        with suppress(OSError):
+            part.unlink()
 
 
 def put_back(file: Path, backup: Path) -> None:
@@ -73,17 +92,9 @@ def unwritten(file: Path, error: OSError) -> HostError:
     return HostError(f"{file} cannot be written: {error.strerror}")
 
 
-def _new_beside(file: Path) -> tuple[Path, int]:
-    """A new file with the time in its name, for nobody else's eyes yet; raises OSError."""
-    stamp = f"{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    for number in itertools.count(1):
-        again = f"-{number}" if number > 1 else ""  # a second one within the second
-        backup = file.with_name(f"{file.name}.before-trimtab-{stamp}{again}")
-        try:
-            return backup, os.open(backup, ONLY_NEW, 0o600)
-        except FileExistsError:
-            continue
-    raise AssertionError("numbers do not end")
+def _part_of(file: Path) -> str:
+    """How names of texts begin that are about to be written."""
+    return f".{file.name}.trimtab-"
 
 
 def _like(written: BinaryIO, other: int) -> None:

@@ -128,7 +128,8 @@ class Note:
         touched, complaints = self.touched, []
         if touched.boot_id == BOOT_ID.read_text().strip():
             complaints = self._put_back_kernel()
-        self._path.unlink(missing_ok=True)
+        for left in (self._path, self._path.with_suffix(".part")):  # who was killed may have been writing
+            left.unlink(missing_ok=True)
         return complaints
 
     def end(self, limit_s: float) -> None:
