@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from trimtab_agent.errors import HostError
-from trimtab_agent.live import steering
+from trimtab_agent.live import restoring, steering
 from trimtab_agent.live.keeper import Keeper, Order
 from trimtab_agent.live.listening import Listener
 from trimtab_agent.live.restoring import Note, Process, Touched
+from trimtab_agent.os_settings.journal import BOOT_ID
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_socket_that_production_has_closed_is_nothing_to_put_back(tmp_path):
         touched = Touched(
             keeper=own,
             production=own,
-            boot_id=Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+            boot_id=BOOT_ID.read_text().strip(),
             directory=str(tmp_path / "arms"),
             ports=((gone, 0), (Listener("127.0.0.1", 2, 1_000_000), 0)),
         )
@@ -59,3 +60,21 @@ def test_socket_that_production_has_closed_is_nothing_to_put_back(tmp_path):
         assert note.put_back() == []
         assert now.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_socket_of_a_server_that_was_about_to_start_is_waited_for(tmp_path, monkeypatch):
+    """Its keeper was killed before it had noted it; the connections that wait there would be lost."""
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as production:
+        its = socket.create_server(production.getsockname(), reuse_port=True)
+        monkeypatch.setattr(restoring.time, "sleep", lambda _: its.close())  # it ends when it is waited for
+        own = Process.of(os.getpid())
+        touched = Touched(
+            keeper=own,
+            production=own,
+            boot_id=BOOT_ID.read_text().strip(),
+            directory=str(tmp_path / "arms"),
+            ports=((Listener(*production.getsockname(), production.fileno()), 0),),
+        )
+        assert Note(tmp_path / "episode.json", touched).put_back() == []
+        assert its.fileno() == -1
+        assert production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 0

@@ -15,7 +15,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, Self
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import steering
 from trimtab_agent.live.in_memory import remove_what_nobody_needs
-from trimtab_agent.live.listening import Listener, is_there, listening_sockets
+from trimtab_agent.live.listening import Listener, is_there, listening_sockets, sockets_at
 from trimtab_agent.os_settings.journal import BOOT_ID
 
 CLOSE_S = 3.0  # so long a server has to close its listening sockets
@@ -180,6 +180,9 @@ class Note:
     def _wait_until_production_alone_listens(self) -> None:
         """The arms close their sockets soon; the one that does not is killed, with what waits on it going to
         production.
+
+        An arm that was about to start when its keeper was killed is not noted. It ends by itself; but without
+        the filter it would get connections until then.
         """
         arms = self.touched.arms
         inodes = {inode for arm in arms for inode in sockets_of(_members(arm))}
@@ -188,6 +191,14 @@ class Note:
                 if sockets_of(_members(arm)) & listening_sockets():
                     _signal_group(arm, signal.SIGKILL)
             _are_closed(inodes)  # a killed process has them for a moment yet
+        _comes_true(self._production_alone_listens)
+
+    def _production_alone_listens(self) -> bool:
+        production = self.touched.production.pid
+        try:
+            return all(sockets_at(production, listener) == 1 for listener, _ in self._shared())
+        except OSError:
+            return True  # it has ended
 
     def _write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -217,10 +228,15 @@ def put_back_left_behind(notes: Path) -> list[str]:
 
 def _are_closed(inodes: Collection[int]) -> bool:
     """Whether none of these sockets listens any more; waits for that."""
+    return _comes_true(lambda: not listening_sockets().intersection(inodes))
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Whether it does, in the time that a server has to close its sockets; waits for it."""
     deadline = time.monotonic() + CLOSE_S
-    while (listen := bool(listening_sockets().intersection(inodes))) and time.monotonic() < deadline:
+    while not (true := condition()) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY_S)
-    return not listen
+    return true
 
 
 def sockets_of(pids: Collection[int]) -> set[int]:
