@@ -11,8 +11,11 @@ import pytest
 from asking import Asked, asking
 from live_sessions import Attach
 from trimtab_agent.errors import HostError
+from trimtab_agent.live import own_file
+from trimtab_agent.live.file_switching import SwitchedFile, digest_of
 from trimtab_agent.live.listening import take
 from trimtab_agent.live.replicas import adapt_replicas
+from trimtab_agent.live.restoring import Process
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.live.replicas_policy import ReplicasPolicy
 from waiting import until
@@ -175,3 +178,31 @@ def test_command_leaves_the_server_alone_on_its_port_however_it_ends(production,
     command.process.stdout.close()
     assert code == (-number if number == signal.SIGKILL else 0), said
     until(lambda: is_as_before(server, settings.var / "live"))
+
+
+def test_command_puts_back_what_a_killed_session_has_left(production, settings, tmp_path):
+    """A promoted file: nobody has to know which command was killed."""
+    server, file, notes = production("nginx"), tmp_path / "other.conf", settings.var / "live"
+    assert Asked(server.port, server.page).once() == ""
+    file.write_text("own\n")
+    backup, gone = own_file.name_beside(file), Process(2**22, 1)
+    own_file.keep_as(backup, file)
+    file.write_text("promoted\n")
+    notes.mkdir(parents=True)
+    SwitchedFile(
+        agent=gone,
+        production=gone,
+        boot_id="another",
+        file=str(file),
+        backup=str(backup),
+        reload_signal=signal.SIGHUP,
+        check_command=("true",),
+        own=digest_of("own\n"),
+        ours=(digest_of("promoted\n"),),
+    ).write(notes / "1-2.file.json")
+    command = Attach(settings, "live", "replicas", str(server.process.pid), "--json")
+    command.wait_for_line('"replicas": 0')
+    assert (file.read_text(), list(notes.iterdir())) == ("own\n", [])
+    command.process.send_signal(signal.SIGINT)
+    command.finish()
+    command.process.stdout.close()

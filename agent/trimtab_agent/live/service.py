@@ -226,11 +226,16 @@ class LiveService:
                 raise LiveConflict(session.id, session.process)
 
 
+def put_everything_back(notes: Path) -> list[str]:
+    """Puts back what killed Trimtabs have noted in that directory; sentences about what resists."""
+    return put_back_left_behind(notes) + put_values_back(notes) + put_files_back(notes)
+
+
 def end_dead_sessions(repository: Repository, host_id: int, notes: Path) -> list[str]:
-    """Puts back what killed sessions of this machine have left in the directory of notes, and ends their
-    records; sentences about what resists.
+    """Puts back what killed sessions of this machine have left, and ends their records; sentences about what
+    resists.
     """
-    complaints = put_back_left_behind(notes) + put_values_back(notes) + put_files_back(notes)
+    complaints = put_everything_back(notes)
     for session in repository.live_sessions(host_id):
         if session.ended_at is None and not is_alive(session):
             sentence = f"its process {session.process} has been killed; production has all connections"

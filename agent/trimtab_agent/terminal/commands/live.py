@@ -28,17 +28,16 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.live.accept_limit import adapt_accept_limit
 from trimtab_agent.live.describing import server_document, values_of
 from trimtab_agent.live.replicas import adapt_replicas
-from trimtab_agent.live.restoring import put_back_left_behind
 from trimtab_agent.live.running import RunningServer, production_servers
 from trimtab_agent.live.service import (
     END_S,
     AttachSpec,
     end_dead_sessions,
     is_alive,
+    put_everything_back,
     servers_that_answer_to,
     the_only_server,
 )
-from trimtab_agent.live.switching import put_values_back
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_live, open_to_read
 from trimtab_agent.stopping import StopSignal
@@ -269,7 +268,7 @@ def accept_limit(
     if not as_json:
         headings = ("open", "waiting", "requests/s", "service, ms")
         print("time    " + "".join(f"{each:>12}" for each in headings) + f"{'accept limit':>14}")
-    complaints = put_values_back(notes)
+    complaints = put_everything_back(notes)
     with stopped_by_signals(stop.request):
         complaints += adapt_accept_limit(found, notes, stop, seed=time.time_ns(), tell=tell)
     for complaint in complaints:
@@ -317,7 +316,7 @@ def replicas(
 
     if not as_json:
         print(f"time    {'requests':>12}{'dynamic':>10}{'CPU s':>10}{'replicas':>10}")
-    complaints = put_back_left_behind(notes)
+    complaints = put_everything_back(notes)
     with stopped_by_signals(stop.request):
         complaints += adapt_replicas(found, notes, stop, count=count, seed=time.time_ns(), tell=tell)
     for complaint in complaints:
