@@ -41,7 +41,7 @@ LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-fleet bench-mariadb bench-tls behaviours study fuzz clean lock packages-test packages-bench \
-        packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-fleet test-live test-webui test-browser test-stack
+        packages sanitized test-core test-units test-agent test-kernel test-kill test-kernel-kill test-live-kill test-fleet test-live test-webui test-browser test-stack
 
 help: ## list the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -201,6 +201,9 @@ test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
 
 test-kernel-kill: setup ## kill -9 a run with kernel knobs 200 times; what it has set is put back each time; 20 minutes
 	@TRIMTAB_KILLS=200 $(BIN)/pytest -q -s agent/tests/kernel/test_kills.py
+
+test-live-kill: setup ## kill -9 what live tuning has running 200 times; production is as before each time; half an hour
+	@TRIMTAB_KILLS=200 $(BIN)/pytest -q -s agent/tests/live/test_kills.py
 
 test-fleet: packages setup ## the fleet with real processes: hosts in namespaces, PostgreSQL, kills; and its containers; half an hour
 	@$(BIN)/pytest -q agent/tests/fleet db/tests/test_bookings.py db/tests/test_stations.py

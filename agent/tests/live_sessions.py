@@ -13,6 +13,7 @@ from asking import Asked
 from live_support import Tune
 from trimtab_agent.live import episodes, service, steering, telling
 from trimtab_agent.live import session as sessions
+from trimtab_agent.live.episodes import EpisodeEnd
 from trimtab_agent.live.listening import take
 from trimtab_agent.live.service import LiveService
 from trimtab_agent.terminal.main import main
@@ -20,7 +21,8 @@ from trimtab_db import Repository
 from trimtab_db.records import LiveDecision, LiveDecisionKind, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live import contexts, watch
 from trimtab_tuner.live.budget import RiskBudget
-from trimtab_tuner.live.episode import Rules
+from trimtab_tuner.live.episode import Action, Decision, Rules
+from trimtab_tuner.live.replicas_policy import ReplicasPolicy
 from waiting import LIMIT_S, until
 
 # A step that shows nothing ends soon.
@@ -54,18 +56,47 @@ def shortened(
     monkeypatch.setattr(service, "Rules", lambda **_: rules)
 
 
+def improving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every episode finds its candidate better, after one period."""
+
+    def carry_out(**order: Any) -> EpisodeEnd:
+        order["tick"]()
+        decision = Decision(Action.PROMOTE, 0.5, "CPU time per request is 30.0% to 20.0% lower")
+        return EpisodeEnd(decision=decision, evidence={"periods": 1}, met_harm=0)
+
+    monkeypatch.setattr(sessions, "carry_out", carry_out)
+
+
+LOADED = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import live_sessions"
+
+
 class Attach(Tune):
     """`trimtab live …` as a process of its own in which minutes are seconds and an episode does not end."""
 
-    program = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import live_sessions; "
-        "live_sessions.carry_out()"
-    )
+    program = f"{LOADED}; live_sessions.carry_out()"
+
+
+class Better(Tune):
+    """The same, but what is tried is better at once: an episode promotes, and the minute after that does not
+    end; replicas are on.
+    """
+
+    program = f"{LOADED}; live_sessions.carry_out_with_what_is_better()"
 
 
 def carry_out() -> None:
-    """The life of that process."""
+    """The life of an `Attach`."""
     shortened(pytest.MonkeyPatch(), ENDLESS)
+    main()
+
+
+def carry_out_with_what_is_better() -> None:
+    """The life of a `Better`."""
+    patch = pytest.MonkeyPatch()
+    shortened(patch, ENDLESS)
+    improving(patch)
+    patch.setattr(watch, "WATCH_S", 3600.0)
+    patch.setattr(ReplicasPolicy, "told", lambda *_: True)
     main()
 
 

@@ -11,20 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import live_sessions
 import pytest
 from asking import asking
 from live_sessions import Attached
 from trimtab_agent.base_file import BaseFile, read_base
-from trimtab_agent.live import session as sessions
 from trimtab_agent.live import steering
-from trimtab_agent.live.episodes import EpisodeEnd
 from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.live.service import AttachSpec
 from trimtab_agent.runtime import open_live
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server.ports import HeldPorts
-from trimtab_tuner.live.episode import Action, Decision
 from waiting import until
 
 PROGRAMS = {"apache": "apache2"}
@@ -249,10 +247,4 @@ def attached(
 @pytest.fixture
 def improving(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every episode finds its candidate better, after one period."""
-
-    def carry_out(**order: Any) -> EpisodeEnd:
-        order["tick"]()
-        decision = Decision(Action.PROMOTE, 0.5, "CPU time per request is 30.0% to 20.0% lower")
-        return EpisodeEnd(decision=decision, evidence={"periods": 1}, met_harm=0)
-
-    monkeypatch.setattr(sessions, "carry_out", carry_out)
+    live_sessions.improving(monkeypatch)
