@@ -11,17 +11,18 @@ differs is that the agent, too, lives beside the server, and the way between the
                1 Gbit/s (--link gigabit), which what is asked for here does not fill
     two hosts  `trimtab tune --generator load1` on the host web1
 
-Compared is what the server can do at most, so the server must give out first, in each of the three. With a CPU
-for each, files do not show that: the generator takes about as much time for a request as the server. All that
-is asked for are pages of PHP, which cost the server some tenths of a millisecond and the generator some
-hundredths. The loop is closed: with each of two numbers of connections the server is asked for more as soon as
-it has replied, so a peak is what it can do, whatever that is on the arm's way, and no rate has to be chosen.
+Compared is what the server can do at most, so the server must give out first, in each of the three. With a
+CPU for each, files do not show that: the generator takes about as much time for a request as the server. All
+that is asked for are pages of PHP, which cost the server some tenths of a millisecond and the generator some
+hundredths. The loop is closed: with each of two numbers of connections the server is asked for more as soon
+as it has replied, so a peak is what it can do, whatever that is on the arm's way, and no rate has to be
+chosen.
 
 Each run measures the default, and then its exported file. It is short, and the arms take turns until the time
-(half an hour without being told) is over, three rounds at least: a virtual machine is faster in one minute than
-in the next, and only what was measured in the same one compares. A trial whose peak says nothing is told apart
-and left out: one that was disturbed, failed, or found the generator at its limit, and one in which the server's
-CPUs had time left, or the hypervisor took some. So is a run that ended without trials.
+(half an hour without being told) is over, three rounds at least: a virtual machine is faster in one minute
+than in the next, and only what was measured in the same one compares. A trial whose peak says nothing is told
+apart and left out: one that was disturbed, failed, or found the generator at its limit, and one in which the
+server's CPUs had time left, or the hypervisor took some. So is a run that ended without trials.
 """
 
 import json
@@ -92,8 +93,8 @@ class Arm(NamedTuple):
 
 @dataclass
 class Found:
-    """What an arm has found: the peaks of each round (Mbps, by what the trial was for), how often what was void
-    and why, how idle the server's CPUs were at most (percent), and how busy the generator's at most.
+    """What an arm has found: the peaks of each round (Mbps, by what the trial was for), how often what was
+    void and why, how idle the server's CPUs were at most (percent), and how busy the generator's at most.
     """
 
     rounds: list[dict[TrialPurpose, float]] = field(default_factory=list)
@@ -191,7 +192,7 @@ def near(gain: Gain) -> str:
     """Whether it is within `WITHIN`, as far as its interval shows that."""
     if gain.low is None or gain.high is None:
         return "not shown"
-    if -WITHIN <= gain.low and gain.high <= WITHIN:
+    if gain.low >= -WITHIN and gain.high <= WITHIN:
         return "yes"
     return "no" if gain.low > WITHIN or gain.high < -WITHIN else "not shown"
 
