@@ -18,11 +18,11 @@ hundredths. The loop is closed: with each of two numbers of connections the serv
 as it has replied, so a peak is what it can do, whatever that is on the arm's way, and no rate has to be
 chosen.
 
-Each run measures the default, and then its exported file. It is short, and the arms take turns until the time
-(half an hour without being told) is over, three rounds at least: a virtual machine is faster in one minute
-than in the next, and only what was measured in the same one compares. A trial whose peak says nothing is told
-apart and left out: one that was disturbed, failed, or found the generator at its limit, and one in which the
-server's CPUs had time left, or the hypervisor took some. So is a run that ended without trials.
+Each run measures the default, and then its exported file. It is short, and the arms take turns until the
+time (half an hour without being told) is over, three rounds at least: a virtual machine is faster in one
+minute than in the next, and only what was measured in the same one compares. A trial whose peak says nothing
+is told apart and left out: one that was disturbed, failed, or found the generator at its limit, and one in
+which the server's CPUs had time left, or the hypervisor took some. So is a run that ended without trials.
 """
 
 import json
