@@ -4,6 +4,7 @@ finds them in the database.
 
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -132,6 +133,17 @@ def test_grown_ladder_gives_all_trials_other_scores(history):
     before = asked(history)[1]
     assert history.grow(best, scores_of)
     assert asked(history)[1] != before
+
+
+def test_host_that_was_started_with_another_kernel_is_the_host_that_it_was(opened, history):
+    """Its machine has a record of its own then; also for whoever finds its trials in the database."""
+    recorded(history, 1, 2000)
+    newer = replace(history._repository.host(1), kernel="newer", memory_bytes=2)
+    trial = recorded(history, history._repository.register_host(newer), 2000, workers=2)
+    assert trial.host_id not in (1, 2)
+    assert history.host_of(trial) == "host0"
+    assert asked(history)[0::2] == (2, 1)
+    assert asked(opened()) == asked(history)
 
 
 def test_search_that_begins_anew_has_tried_nothing(history):

@@ -62,7 +62,20 @@ class FleetHistory(History):
 
     def host_of(self, trial: Trial) -> str:
         """The host that a trial was measured on."""
+        if trial.host_id not in self._hosts:
+            self._hosts[trial.host_id] = self._same_machine(trial.host_id)
         return self._hosts[trial.host_id]
+
+    def _same_machine(self, host_id: int) -> str:
+        """The host of the run whose machine that is: with another kernel or memory than when the run began it
+        has a record of its own.
+        """
+        machine = self._repository.host(host_id)
+        for known_id, name in self._hosts.items():
+            known = self._repository.host(known_id)
+            if (known.machine_id, known.name) == (machine.machine_id, machine.name):
+                return name
+        raise KeyError(host_id)
 
     def host_of_each(self) -> dict[int, str]:
         """The host of each trial, by its number."""
