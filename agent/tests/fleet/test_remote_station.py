@@ -7,6 +7,7 @@ PostgreSQL is in test_stations.py and test_fleet_run.py.
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,7 +18,7 @@ from trimtab_agent.fleet.controller import Forgotten, Present
 from trimtab_agent.fleet.member import ABORT
 from trimtab_agent.fleet.remote_station import RemoteStation
 from trimtab_agent.fleet.station_host import StationHost
-from trimtab_agent.fleet.work import WorkOrder
+from trimtab_agent.fleet.work import Answer, WorkOrder
 from trimtab_agent.station.equipment import JobListener
 from trimtab_db import database, open_database, sqlite_url
 from trimtab_db.errors import DatabaseUnavailableError
@@ -101,7 +102,8 @@ def report(number):
 class Engine:
     """As `controller.Fleet`, with the station web1 in this process.
 
-    `answers` says whether the scheduler does, `there` whether web1 is in the fleet; `generators` has the
+    `answers` says whether the scheduler does, `there` whether web1 is in the fleet, at which `address`;
+    `prepared` are those that were asked to make something ready; `generators` has the
     addresses of those that are, by name; `forget` loses what has been ordered. Orders go no further than here
     while `deaf`, as those to a host that has just died.
     """
@@ -110,7 +112,9 @@ class Engine:
         self.host = host
         self.answers = self.there = True
         self.deaf = False
+        self.address = "tls://web1"
         self.generators = {}
+        self.prepared = []
         self.orders = []
         self._waiting = []
         self._threads = ThreadPoolExecutor(8)
@@ -122,7 +126,7 @@ class Engine:
         """Who is there, by the scheduler's word."""
         if not self.answers:
             raise FleetError("no scheduler answers")
-        servers = {"web1": "tls://web1"} if self.there else {}
+        servers = {"web1": self.address} if self.there else {}
         return {
             name: Present(
                 name=name,
@@ -135,6 +139,14 @@ class Engine:
             for role, of_role in (("server", servers), ("generator", self.generators))
             for name, address in of_role.items()
         }
+
+    def prepare(self, address, _workload):
+        """The engine waits for whoever is at that address."""
+        answer = Future()
+        self.prepared.append(address)
+        if address == self.address:
+            answer.set_result(Answer(what="prepared"))
+        return answer
 
     def carry_out(self, _address, order):
         """Hands it on."""
@@ -169,7 +181,7 @@ class Study:
 
     def __init__(self, engine, repository, run_id, generators=()):
         self._engine = engine
-        self._run_id = run_id
+        self.run_id = run_id
         self.station = RemoteStation(
             engine, repository, run_id, engine.present()["web1"], generators, 1 if generators else 0
         )
@@ -185,7 +197,7 @@ class Study:
         offered = self._bookings.offer(1, 1, {"order": {}, "job": job().model_dump(mode="json")})
         held = self._bookings.book(offered.id, "web1", remote_station.LEASE_S, generators=0, among=()).booking
         order = WorkOrder(
-            run_id=self._run_id,
+            run_id=self.run_id,
             booking_id=held.id,
             token=held.token,
             trial=1,
@@ -282,6 +294,58 @@ def test_generator_that_has_gone_is_not_booked_while_another_is_there(engine, re
     assert new_study(generators=("load1", "load2")).order().result(60).reason == "trial 1"
     (order,) = engine.orders
     assert [(each.name, each.address) for each in order.generators] == [("load2", "tls://load2:2")]
+
+
+@pytest.fixture
+def busy_generator(engine, repository):
+    """Has the one generator that is there booked for a trial of this run, at another host."""
+    host_id = repository.register_host(records_host())
+    repository.register_station("web2", StationRole.SERVER, host_id, "tls://web2", {})
+    repository.register_station("load1", StationRole.GENERATOR, host_id, "tls://load1", {})
+    engine.generators = {"load1": "tls://load1"}
+
+    def book(run_id):
+        bookings = repository.bookings(run_id)
+        offered = bookings.offer(2, 1, {})
+        claim = bookings.book(offered.id, "web2", 3600.0, generators=1, among=("load1",))
+        return lambda: bookings.release(claim.booking.id, claim.booking.token)
+
+    return book
+
+
+def test_host_waits_for_its_turn_at_a_generator_that_its_run_has(
+    busy_generator, engine, new_study, monkeypatch
+):
+    """However long the trials of the other hosts take: it is not lost."""
+    monkeypatch.setattr(remote_station, "ABSENT_S", -remote_station.LEASE_S)
+    study = new_study(generators=("load1",))
+    release = busy_generator(study.run_id)
+    asked, why_not = [], RemoteStation._why_not
+    monkeypatch.setattr(RemoteStation, "_why_not", lambda one: asked.append(one) or why_not(one))
+    answer = study.order()
+    wait_until(lambda: len(asked) > 2 or answer.done(), "it has waited for too long more than once")
+    assert not answer.done(), answer.result()
+    release()
+    assert answer.result(60).reason == "trial 1"
+
+
+def test_host_that_waits_for_a_generator_of_another_run_is_lost(
+    busy_generator, engine, new_study, new_run, monkeypatch
+):
+    """Nobody knows how long that run takes."""
+    monkeypatch.setattr(remote_station, "ABSENT_S", -remote_station.LEASE_S)
+    busy_generator(new_run().id)
+    with pytest.raises(StationLost, match="web1 cannot go on: not enough generators are there and free"):
+        new_study(generators=("load1",)).order().result(60)
+
+
+def test_station_that_joins_anew_while_it_makes_ready_is_asked_again(engine, study):
+    """The engine waits for ever for a station that is not at that address any more."""
+    engine.address = "tls://web1:2"
+    engine.present, present = lambda: {"web1": replace(now["web1"], address=place.pop(0))}, engine.present
+    now, place = present(), ["tls://web1:1", *["tls://web1:2"] * 9]
+    study.station.prepare(job().workload, lambda _done, _total: None)
+    assert engine.prepared == ["tls://web1:1", "tls://web1:2"]
 
 
 def test_network_that_is_cut_does_not_keep_a_result_from_the_record(engine, trials, study):

@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
-from trimtab_db.records import BookingState, StationState
+from trimtab_db.records import BookingState, StationRole, StationState
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.judging.job import TrialJob, TrialReport
@@ -89,8 +89,8 @@ class RemoteStation:
 
         Its study has died: nobody waits for that, and it would keep the station from what comes next.
         """
-        station = self._repository.station(self.name)
-        held = next((each for each in self._bookings.all() if each.id == station.booking_id), None)
+        booking_id = self._repository.station(self.name).booking_id
+        held = next((each for each in self._held() if each.id == booking_id), None)
         if held is not None:
             with suppress(FleetError):
                 self._fleet.tell(self._where().address, ABORT, booking_id=held.id, token=held.token)
@@ -98,10 +98,14 @@ class RemoteStation:
     def prepare(self, workload: WorkloadParameters, on_progress: OnProgress) -> None:
         """Has the station make ready what jobs with this workload need; raises StationLost, Stopped."""
         del on_progress  # it is made on another machine
-        answer = self._fleet.prepare(self._where().address, workload.model_dump_json())
+        address, text = self._where().address, workload.model_dump_json()
+        answer = self._fleet.prepare(address, text)
         while not _done(answer, LOOK_EVERY_S):
             if self._stop.is_set():
                 raise Stopped
+            if (now := self._where().address) != address:
+                # It has joined anew, and the engine would wait for the one that it knew before.
+                address, answer = now, self._fleet.prepare(now, text)
         try:
             said = answer.result()
         except Forgotten as error:
@@ -185,7 +189,8 @@ class RemoteStation:
     def _claimed(self, booking_id: int) -> tuple[records.Booking, str]:
         """The lease, and the station's address; waits until station and generators are free.
 
-        Raises StationLost, Stopped.
+        Generators that the run's other trials have are waited for as long as that takes. Raises StationLost,
+        Stopped.
         """
         deadline = time.monotonic() + ABSENT_S + LEASE_S
         while True:
@@ -202,11 +207,16 @@ class RemoteStation:
                 )
                 return claim.booking, present[self.name].address
             if time.monotonic() > deadline:
-                raise StationLost(self.name, self._why_not())
+                if why := self._why_not():
+                    raise StationLost(self.name, why)
+                deadline = time.monotonic() + ABSENT_S + LEASE_S
             if self._stop.wait(0.2):
                 raise Stopped
 
     def _why_not(self) -> str:
+        """Why it cannot be booked; empty while other trials of this run have the generators, and it waits for
+        its turn.
+        """
         own = self._repository.station(self.name)
         if not own.settled:
             return "its journal does not say that its settings are back"
@@ -214,7 +224,17 @@ class RemoteStation:
             return "it is booked for another run"
         if own.state.value != "ready":
             return f"it is {own.state.value}"
-        return "not enough generators are there and free" if self._generators_each else "it cannot be booked"
+        if not self._generators_each:
+            return "it cannot be booked"
+        ours = {each.id for each in self._held()}
+        loading = self._repository.stations(StationRole.GENERATOR)
+        if any(each.name in self._generators and each.booking_id in ours for each in loading):
+            return ""
+        return "not enough generators are there and free"
+
+    def _held(self) -> list[records.Booking]:
+        """What is being carried out for this run, at any station."""
+        return [each for each in self._repository.bookings_held() if each.run_id == self._run_id]
 
     def _answered(self, number: int, order: WorkOrder, address: str) -> Answer:
         """What has become of an order, by the station's word or the database's.
