@@ -213,3 +213,25 @@ def test_run_with_a_load_machine_that_is_not_there_does_not_begin(rack, generato
     said = own.run("tune", "--generator", "load9", expect=1)
     assert "the generator load9 is not in the fleet" in said
     assert own.run("runs", "--json") == []
+
+
+@pytest.mark.live
+@pytest.mark.kernel
+@pytest.mark.timeout(900)
+def test_generator_that_is_drained_under_a_load_leaves_when_that_is_over(
+    rack, fleet, generators, own_station
+):
+    """Whoever has it drained need not wait for that, and the rate is not void."""
+    leaving, said = rack.host("load3"), []
+    leaving.join("generator")
+
+    def drain(_rate, _line):
+        if not said:
+            said.append(rack.hosts["control"].run("fleet", "drain", "load3"))
+
+    long = whole(ladder=(300,), rate_duration_s=3.0)
+    with load_from(fleet, rack, "load3") as load:
+        report = own_station.carry_out(long, JobListener(load_progress=drain), load=load)
+    assert "load3 leaves when what it does has come to its end." in said[0]
+    assert_driven(report)
+    assert leaving.running[-1].exit_code() == 0

@@ -41,13 +41,23 @@ class Generating:
         self._stop: StopSignal | None = None
         self.station = ""  # for which it works now
         self.busy = Busy()
-        self.idle = asyncio.Event()
-        self.idle.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._waiting: asyncio.Task[None] | None = None
 
     @property
     def doing(self) -> str:
         """What it does now, in words; empty if nothing."""
         return f"loads {self.station}" if self.station else ""
+
+    def when_idle(self, then: Callable[[], None]) -> None:
+        """Has `then` called as soon as it works for no station; returns at once."""
+
+        async def wait() -> None:
+            await self._idle.wait()
+            then()
+
+        self._waiting = asyncio.ensure_future(wait())
 
     def close(self) -> None:
         """Ends a load that goes on."""
@@ -66,13 +76,13 @@ class Generating:
                 return Status.dont_reply
             self.station = str(station)
             self.busy.begin()
-            self.idle.clear()
+            self._idle.clear()
             try:
                 await self._work(comm)
             finally:
                 self.station = ""
                 self.busy.end()
-                self.idle.set()
+                self._idle.set()
         return Status.dont_reply
 
     async def _work(self, comm: Comm) -> None:

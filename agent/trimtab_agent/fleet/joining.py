@@ -54,9 +54,8 @@ def join_as_generator(joining: Joining) -> None:
 
         async def last() -> None:
             async def drain() -> None:
-                """Leaves when the station that it works for has hung up."""
-                await generating.idle.wait()
-                membership.leave()
+                """Leaves when the station that it works for has hung up; who asks for it need not wait."""
+                generating.when_idle(membership.leave)
 
             membership = Membership(
                 _member(
