@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import pickle
+import re
 import ssl
 from collections.abc import Callable
 
@@ -13,7 +14,8 @@ from distributed import Client
 from distributed.core import rpc
 from distributed.diagnostics.plugin import WorkerPlugin
 from trimtab_agent.errors import FleetError
-from trimtab_agent.fleet import work
+from trimtab_agent.fleet import controller, work
+from trimtab_agent.fleet.controller import Fleet
 from trimtab_agent.fleet.credentials import make_authority, make_member, name_in, security_of
 from trimtab_agent.fleet.engine import (
     ForeignPickleError,
@@ -96,6 +98,43 @@ def test_order_is_carried_and_answered(credentials, tmp_path):
     assert in_fleet(credentials, tmp_path, order).sentence == "no station works in this process"
 
 
+def test_order_that_a_station_does_not_understand_is_answered(credentials, tmp_path, monkeypatch):
+    """With what it does not know: nothing is raised through the engine, which would only be asked again."""
+    monkeypatch.setattr(work.Here, "worker", object())
+
+    async def order(client, _scheduler, station):
+        future = client.submit(
+            work.carry_out,
+            '{"of": "tomorrow"}',
+            workers=[station.address],
+            resources={"server": 1},
+            pure=False,
+        )
+        return work.Answer.model_validate_json(await future)
+
+    for answer in (
+        in_fleet(credentials, tmp_path, order),
+        work.Answer.model_validate_json(work.prepare("{}")),
+    ):
+        assert answer.what == "failed"
+        assert re.fullmatch(r"it does not understand what it is asked for: \w+ is missing", answer.sentence)
+
+
+def test_station_that_does_not_answer_is_not_taken_for_the_scheduler(credentials, tmp_path, monkeypatch):
+    """Who has it drained is told which of the two it is."""
+
+    def tell(scheduler):
+        with Fleet(scheduler.address, credentials) as fleet:
+            monkeypatch.setattr(controller, "CONNECT_S", 0.1)
+            fleet.tell("tls://127.0.0.1:1", "trimtab_drain")
+
+    async def tell_nobody(_client, scheduler, _station):
+        await asyncio.to_thread(tell, scheduler)
+
+    with pytest.raises(FleetError, match=r"the station at tls:.* does not answer"):
+        in_fleet(credentials, tmp_path, tell_nobody)
+
+
 def sent(what):
     """A task with something that is not carried."""
 
@@ -164,6 +203,7 @@ def test_pickle_of_a_stranger_is_named():
 def test_versions_that_differ_are_both_named():
     """And what to do."""
     assert mismatch(versions(), "web1") == ""
+    assert "(Trimtab 0.0.1)" in mismatch({**versions(), "trimtab": "0.0.1"}, "web1")
     said = mismatch({**versions(), "protocol": 0}, "web1")
     assert said.startswith("web1 speaks protocol 0 with Dask")
     assert said.endswith("expected the same version of Trimtab on all hosts")
@@ -183,7 +223,7 @@ def test_address_of_a_scheduler_may_be_short(given, address):
     assert normal_address(given) == address
 
 
-@pytest.mark.parametrize("wrong", ["", "tcp://host1", "tls://host1/x", "host1:port", "a b"])
+@pytest.mark.parametrize("wrong", ["", "tcp://host1", "tls://host1/x", "host1:port", "host1:65536", "a b"])
 def test_what_is_no_address_is_refused(wrong):
     """With what was expected."""
     with pytest.raises(FleetError, match=r"expected the scheduler as tls://HOST"):

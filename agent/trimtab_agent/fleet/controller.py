@@ -148,8 +148,11 @@ class Fleet:
         """Tells a station something directly; raises FleetError when it cannot be reached."""
 
         async def tell() -> None:
-            async with self._rpc(address) as station:
-                await asyncio.wait_for(getattr(station, operation)(**told), ASK_S)
+            try:
+                async with self._rpc(address) as station:
+                    await asyncio.wait_for(getattr(station, operation)(**told), ASK_S)
+            except (OSError, TimeoutError) as error:
+                raise FleetError(f"the station at {address} does not answer: {_why(error)}") from error
 
         self._run(tell())
 
@@ -204,8 +207,7 @@ class Fleet:
                 await client
                 client._timeout = 0.0  # what is lost is noticed at once, and connected anew here
             except (OSError, TimeoutError) as error:
-                why = str(error) or "it took too long"
-                raise FleetError(f"no scheduler answers at {self.address}: {why}") from error
+                raise FleetError(f"no scheduler answers at {self.address}: {_why(error)}") from error
             self._client = client
             self._subscribed.clear()
             self._subscribe(client)
@@ -222,5 +224,8 @@ class Fleet:
         try:
             return self._loop.run(coroutine, CONNECT_S + ASK_S)
         except (OSError, TimeoutError, concurrent.futures.TimeoutError) as error:
-            why = str(error) or "it took too long"
-            raise FleetError(f"no scheduler answers at {self.address}: {why}") from error
+            raise FleetError(f"no scheduler answers at {self.address}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    return str(error) or "it took too long"

@@ -32,6 +32,7 @@ PROTOCOL: Final = 1
 """Of what stations, scheduler and studies say to each other; grows with each change of it."""
 
 PORT: Final = 8786
+LAST_PORT: Final = 65535
 SCHEME: Final = "tls://"
 PLACE: Final = re.compile(r"(tls://)?(?P<host>[0-9A-Za-z._-]+|\[[0-9a-fA-F:.]+\])(:(?P<port>[0-9]{1,5}))?")
 
@@ -123,7 +124,7 @@ def mismatch(theirs: object, who: str) -> str:
     """A sentence on why `who`, who speaks `theirs`, cannot be worked with; empty if it can."""
     said = theirs if isinstance(theirs, dict) else {}
     ours = versions()
-    if all(said.get(name) == ours[name] for name in ("protocol", "engine")):
+    if all(said.get(name) == ours[name] for name in ours):
         return ""
     told = [
         "protocol {protocol} with Dask {engine} (Trimtab {trimtab})".format_map(
@@ -143,6 +144,6 @@ def own_address(address: str) -> str:
 def normal_address(text: str) -> str:
     """`host`, `host:port` or `tls://host:port` as the engine writes it; raises FleetError."""
     found = PLACE.fullmatch(text)
-    if found is None:
+    if found is None or int(found["port"] or PORT) > LAST_PORT:
         raise FleetError(f"{text}: expected the scheduler as {SCHEME}HOST or {SCHEME}HOST:PORT")
     return f"{SCHEME}{found['host']}:{found['port'] or PORT}"

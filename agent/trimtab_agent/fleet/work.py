@@ -6,9 +6,10 @@ in JSON as well; nothing is ever raised through the engine.
 
 from typing import Annotated, ClassVar, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.workloads.definition import first_error_sentence
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 
@@ -68,16 +69,28 @@ class Here:
 def carry_out(order: str) -> str:
     """A `WorkOrder`; an `Answer`."""
     if Here.worker is None:
-        return _nobody()
-    return Here.worker.carry_out(WorkOrder.model_validate_json(order)).model_dump_json()
+        return _failed("no station works in this process")
+    try:
+        asked = WorkOrder.model_validate_json(order)
+    except ValidationError as error:
+        return _not_understood(error)
+    return Here.worker.carry_out(asked).model_dump_json()
 
 
 def prepare(workload: str) -> str:
     """`WorkloadParameters`; an `Answer`."""
     if Here.worker is None:
-        return _nobody()
-    return Here.worker.prepare(WorkloadParameters.model_validate_json(workload)).model_dump_json()
+        return _failed("no station works in this process")
+    try:
+        asked = WorkloadParameters.model_validate_json(workload)
+    except ValidationError as error:
+        return _not_understood(error)
+    return Here.worker.prepare(asked).model_dump_json()
 
 
-def _nobody() -> str:
-    return Answer(what="failed", sentence="no station works in this process").model_dump_json()
+def _not_understood(error: ValidationError) -> str:
+    return _failed(f"it does not understand what it is asked for: {first_error_sentence(error)}")
+
+
+def _failed(sentence: str) -> str:
+    return Answer(what="failed", sentence=sentence).model_dump_json()
