@@ -102,6 +102,14 @@ def test_station_shows_role_lease_utilisation_and_machine(daemon, joined, schedu
     assert stations_of(daemon)["web1"]["booked_until"] is None
 
 
+def test_server_station_that_records_elsewhere_is_not_called_ready(daemon, joined, scheduler):
+    """No run could use it: the engine knows it, and the database does not."""
+    joined("web1")
+    scheduler(present("web1", "server"), present("web2", "server"))
+    seen = stations_of(daemon)
+    assert {name: each["state"] for name, each in seen.items()} == {"web1": "ready", "web2": "unrecorded"}
+
+
 def test_levels_of_hosts_are_those_of_the_newest_run_beside_the_one_before(
     daemon, joined, scheduler, record_run
 ):

@@ -5,12 +5,13 @@ With real stations the same is in test_stations.py.
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
-from trimtab_agent.errors import HostError, RunConflict
+from trimtab_agent.errors import FleetError, HostError, RunConflict
 from trimtab_agent.fleet.credentials import make_authority, make_member
-from trimtab_agent.fleet.joining import Joining, join_as_generator, join_as_server
+from trimtab_agent.fleet.joining import Joining, join_as_generator, join_as_server, joined_sentence
 from trimtab_agent.host.lock import MachineLock
 from trimtab_db import open_database, sqlite_url
 from trimtab_db.records import StationRole
@@ -44,6 +45,22 @@ def joining(settings, tmp_path):
         trials=(sys.executable, "-c", REFUSES),
         say=lambda sentence: pytest.fail(sentence),
     )
+
+
+def test_station_that_only_its_own_machine_reaches_says_so():
+    """On Debian the machine's own name is 127.0.1.1: who joins by it is where nobody else comes."""
+    assert joined_sentence("web1", "tls://192.0.2.1:4000") == "web1 is in the fleet, at tls://192.0.2.1:4000."
+    for address in ("tls://127.0.0.1:4000", "tls://[::1]:4000"):
+        assert "Other machines do not reach it there" in joined_sentence("web1", address)
+
+
+@pytest.mark.parametrize("name", ["", "two words", "../web1"])
+def test_name_that_no_run_could_ask_for_is_refused(joining, name):
+    """As `trimtab fleet invite` refuses it."""
+    with pytest.raises(FleetError, match="expected a name of letters"):
+        join_as_generator(replace(joining, name=name))
+    with pytest.raises(FleetError, match="expected a name of letters"):
+        join_as_server(replace(joining, name=name))
 
 
 def test_generator_does_not_join_beside_another_agent(joining, tmp_path):

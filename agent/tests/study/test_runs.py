@@ -12,7 +12,7 @@ import pytest
 from live_support import WAIT_S, start_calibrated, tiny_spec
 from trimtab_agent.affinity.balancers import Balancer
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning
+from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning, SpecError
 from trimtab_agent.fleet.run_stations import Chosen, RunStations, Wanted
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.kernel.reading import Kernel, KnobHere, KnobLacking
@@ -144,6 +144,18 @@ def test_generators_of_other_machines_load_this_one_at_its_address_on_the_way_to
     stations = RunStations(runtime.settings, runtime.repository, runtime.layout, Mock())
     assert stations.choose(Wanted(generators=("one",)), "core", 1).loaded_at == "127.0.0.1"
     assert stations.choose(Wanted(), "core", 1).loaded_at is None
+
+
+def test_host_that_records_in_another_database_is_named_before_a_run_begins(runtime, monkeypatch):
+    """The engine knows it, and the database does not; it says what to look at."""
+    there = SimpleNamespace(role="server", facts={"servers": {"core": "0.1.0"}})
+    fleet = MagicMock()
+    fleet.return_value.__enter__.return_value.present.return_value = {"web1": there}
+    monkeypatch.setattr("trimtab_agent.fleet.controller.Fleet", fleet)
+    repository = Mock(embedded=False, stations=lambda _role: ())
+    stations = RunStations(runtime.settings, repository, runtime.layout, Mock())
+    with pytest.raises(SpecError, match="hosts = web1: in the fleet, but not in this database"):
+        stations.choose(Wanted(hosts=("web1",)), "core", 1)
 
 
 def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener, monkeypatch):

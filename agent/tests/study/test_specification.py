@@ -441,6 +441,12 @@ def test_two_files_make_a_plan_in_which_nothing_is_searched(tmp_path):
         ({"hosts": ("web1",), "second_objective": "rss"}, "hosts", "a search with one objective"),
         ({"hosts": ("web1",), "preset": "capacity"}, "hosts", "a search with one objective"),
         ({"generators": ("a", "a")}, "generators", "expected each once"),
+        (
+            {"generators": ("a", "b"), "generators_each": 2},
+            "generators_each",
+            "expected hosts and generators",
+        ),
+        ({"hosts": ("web1",), "generators_each": 2}, "generators_each", "expected hosts and generators"),
         ({"generators": ("a",), "target": "mariadb"}, "generators", "a workload over HTTP"),
         ({"generators": ("a",), "link": "gigabit"}, "link", "expected link = loopback, or no generators"),
     ],

@@ -58,8 +58,7 @@ def make_member(folder: Path, name: str, path: Path) -> None:
     Raises FleetError for an impossible name or where there is no authority, BinaryMissing, HostError.
     """
     authority = folder / "authority.pem"
-    if NAME.fullmatch(name) is None:
-        raise FleetError(f"{name!r}: expected a name of letters, digits, dots and hyphens, such as web1")
+    checked_name(name)
     if not authority.exists():
         raise FleetError(f"{authority} is not here: expected the host on which `trimtab fleet serve` runs")
     try:
@@ -78,6 +77,13 @@ def make_member(folder: Path, name: str, path: Path) -> None:
             _write_secret(path, key.read_text() + certificate.read_text() + signed_by)
     except OSError as error:
         raise HostError(f"{path} cannot be made: {error.strerror}") from error
+
+
+def checked_name(name: str) -> str:
+    """The name, if a member may have it; raises FleetError."""
+    if NAME.fullmatch(name) is None:
+        raise FleetError(f"{name!r}: expected a name of letters, digits, dots and hyphens, such as web1")
+    return name
 
 
 def security_of(path: Path) -> "Security":

@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 
+from distributed.comm import get_address_host
 from trimtab_db import Repository, open_database
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import StationRole, StationState
 
 from trimtab_agent.errors import FleetError, HostError
-from trimtab_agent.fleet.credentials import name_in, security_of
+from trimtab_agent.fleet.credentials import checked_name, name_in, security_of
 from trimtab_agent.fleet.engine import normal_address
 from trimtab_agent.fleet.facts import condition, facts_of
 from trimtab_agent.fleet.generating import Generating
@@ -89,7 +91,7 @@ def join_as_server(joining: Joining) -> None:
     with ExitStack() as opened:
         repository = open_database(settings.database_url.get_secret_value())
         opened.callback(repository.close)
-        name = joining.name or name_in(settings.credentials)
+        name = _name_of(joining)
         trials = TrialProcess(
             [*joining.trials, "--name", name],
             {
@@ -161,7 +163,7 @@ class _ServerStation:
                     log.warning("%s", error)
                     threading.Event().wait(1.0)
                 else:
-                    self._joining.say(f"{self._name} is in the fleet, at {address}.")
+                    self._joining.say(joined_sentence(self._name, address))
                     return
 
         threading.Thread(target=register, name="register", daemon=True).start()
@@ -210,7 +212,7 @@ def _member(
     on_joined: Callable[[str], None] | None = None,
 ) -> Member:
     settings, paths = joining.settings, VarPaths(joining.settings.var.resolve())
-    name = joining.name or name_in(settings.credentials)
+    name = _name_of(joining)
     paths.fleet.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Member(
         scheduler=normal_address(joining.scheduler),
@@ -221,7 +223,24 @@ def _member(
         facts=facts_of(role.value, describe_host(paths.var), settings.httpd_path, process_layout()),
         condition=lambda: {**condition(), **doing()},
         handlers=handlers,
-        on_joined=on_joined or (lambda address: joining.say(f"{name} is in the fleet, at {address}.")),
+        on_joined=on_joined or (lambda address: joining.say(joined_sentence(name, address))),
+    )
+
+
+def _name_of(joining: Joining) -> str:
+    return name_in(joining.settings.credentials) if joining.name is None else checked_name(joining.name)
+
+
+def joined_sentence(name: str, address: str) -> str:
+    """That a station is in the fleet, and where others reach it; from this machine alone, if it has found its
+    scheduler by an address of the loopback, as that of a machine's own name often is.
+    """
+    said = f"{name} is in the fleet, at {address}."
+    if not ip_address(get_address_host(address)).is_loopback:
+        return said
+    return (
+        f"{said} Other machines do not reach it there: if there are any, have it join the scheduler by an "
+        "address that they use too."
     )
 
 

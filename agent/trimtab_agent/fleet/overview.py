@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
-from trimtab_db.records import StationState
+from trimtab_db.records import StationRole, StationState
 from trimtab_trials.host import Host
 
 from trimtab_agent.errors import FleetError
@@ -36,10 +36,11 @@ class StationView(_View):
     """A station as the engine and the database know it.
 
     Its `state` is `ready`, `draining` or `left`; `absent` if the engine does not know it although it has not
-    left. `doing` is what it says itself, `busy` the share of the last hour in which it did something,
-    `booked_until` the end of its lease by the database's clock. `level` is what the default did there in the
-    newest run on several hosts, beside the mean host; `level_before` the same in the run before, of the same
-    server and workload.
+    left; `unrecorded` if the engine knows a server station that this database does not: it has just come, or
+    records in another one. `doing` is what it says itself, `busy` the share of the last hour in which it did
+    something, `booked_until` the end of its lease by the database's clock. `level` is what the default did
+    there in the newest run on several hosts, beside the mean host; `level_before` the same in the run before,
+    of the same server and workload.
     """
 
     name: str
@@ -173,7 +174,7 @@ def _seen(
     return StationView(
         name=name,
         role=facts["role"],
-        state=_state(recorded, present),
+        state=_state(facts["role"], recorded, present),
         doing=now.get("doing", ""),
         address=present.address if present is not None else recorded.address if recorded else "",
         settled=recorded is None or recorded.settled,
@@ -198,9 +199,10 @@ def _seen(
     )
 
 
-def _state(recorded: records.Station | None, present: "Present | None") -> str:
+def _state(role: str, recorded: records.Station | None, present: "Present | None") -> str:
     if recorded is None:
-        return StationState.READY.value  # a generator that no study on several hosts has used yet
+        # No study on several hosts has used the generator yet.
+        return StationState.READY.value if role == StationRole.GENERATOR else "unrecorded"
     if present is None and recorded.state is not StationState.LEFT:
         return "absent"
     return recorded.state.value

@@ -120,6 +120,13 @@ class RunStations:
             raise SpecError(
                 "hosts", f"hosts = {', '.join(lacking)}: the server of {target} is not installed there"
             )
+        recorded = {each.name: each for each in self._repository.stations(StationRole.SERVER)}
+        if unknown := [name for name in names if name not in recorded]:
+            raise SpecError(
+                "hosts",
+                f"hosts = {', '.join(unknown)}: in the fleet, but not in this database; expected the same "
+                "TRIMTAB_DATABASE_URL there as here",
+            )
         if 0 < len(wanted.generators) < wanted.generators_each:
             raise SpecError(
                 "generators_each",
@@ -135,7 +142,7 @@ class RunStations:
         fleet = {
             "hosts": {
                 name: {
-                    "host_id": self._repository.station(name).host_id,
+                    "host_id": recorded[name].host_id,
                     "class": classes[name].model_dump(mode="json"),
                     "stratum": strata[name],
                 }

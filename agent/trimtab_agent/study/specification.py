@@ -295,6 +295,12 @@ def _check_generators(spec: RunSpec, settings: RunSettings, definition: Definiti
         )
     if len(set(spec.generators)) < len(spec.generators):
         raise SpecError("generators", f"generators = {', '.join(spec.generators)}: expected each once")
+    if spec.generators_each > 1 and not (spec.hosts and spec.generators):
+        raise SpecError(
+            "generators_each",
+            f"generators_each = {spec.generators_each}: expected hosts and generators with it; without hosts "
+            "all generators load this machine",
+        )
     if spec.generators and definition.shop is not None:
         raise SpecError(
             "generators",

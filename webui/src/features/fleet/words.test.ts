@@ -20,6 +20,7 @@ it('draws attention to stations that are not there', () => {
   expect(toneOf(station())).toBeUndefined();
   expect(toneOf(station({ state: 'absent' }))).toBe('bad');
   expect(toneOf(station({ state: 'draining' }))).toBe('warn');
+  expect(toneOf(station({ state: 'unrecorded' }))).toBe('warn');
 });
 
 it('names cards and servers with what is known of them', () => {

@@ -8,13 +8,14 @@ export const STATE_WORDS: Readonly<Record<string, string>> = {
   draining: 'leaves when it has finished',
   left: 'has left',
   absent: 'is not there',
+  unrecorded: 'is not in this database',
 };
 
 /** How much attention its state deserves. */
 export function toneOf({ state, settled }: StationView): 'good' | 'warn' | 'bad' | undefined {
   if (state === 'absent') return 'bad';
   if (!settled && state === 'left') return 'bad';
-  return state === 'draining' ? 'warn' : undefined;
+  return state === 'draining' || state === 'unrecorded' ? 'warn' : undefined;
 }
 
 /** How its machine is; of one that is not there what is known of its settings. */
