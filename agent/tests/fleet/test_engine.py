@@ -1,14 +1,17 @@
 """The engine carries what the fleet needs, and refuses whatever else a member might send."""
 
 import asyncio
+import gc
 import logging
 import os
 import pickle
 import re
+import socket
 import ssl
 from collections.abc import Callable
 
 import dask
+import psutil
 import pytest
 from distributed import Client
 from distributed.core import rpc
@@ -26,7 +29,7 @@ from trimtab_agent.fleet.engine import (
     versions,
 )
 from trimtab_agent.fleet.member import Member, StationWorker
-from trimtab_agent.fleet.scheduler import FleetScheduler
+from trimtab_agent.fleet.scheduler import FleetScheduler, serve
 
 MARK = "a stranger's code has run"
 
@@ -96,6 +99,42 @@ def test_order_is_carried_and_answered(credentials, tmp_path):
         return work.Answer.model_validate_json(await future)
 
     assert in_fleet(credentials, tmp_path, order).sentence == "no station works in this process"
+
+
+def listened_at():
+    """The ports at which this process listens."""
+    sockets = psutil.Process().net_connections("tcp")
+    return {each.laddr.port for each in sockets if each.status == psutil.CONN_LISTEN}
+
+
+def test_scheduler_and_station_listen_at_nothing_but_their_own_ports(credentials, tmp_path):
+    """Dask's would tell of the fleet over HTTP too, without TLS."""
+    before = listened_at()
+
+    async def listen(_client, scheduler, station):
+        return listened_at() - before, {scheduler.port, station.port}
+
+    listened, own = in_fleet(credentials, tmp_path, listen)
+    assert listened == own
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the library forgets the socket that it cannot bind
+def test_scheduler_that_cannot_listen_says_why(credentials, tmp_path):
+    """Two on one machine, or an address that is not the machine's."""
+
+    def refusal(host, port):
+        try:
+            asyncio.run(serve(host, port, security_of(credentials), tmp_path, print, asyncio.Event()))
+        except FleetError as error:
+            return str(error)
+        return ""
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refusal("127.0.0.1", port)
+    assert said == f"the scheduler cannot listen on port {port} of 127.0.0.1: Address already in use"
+    assert refusal("192.0.2.1", 8786).endswith("192.0.2.1: Cannot assign requested address")
+    gc.collect()
 
 
 def test_order_that_a_station_does_not_understand_is_answered(credentials, tmp_path, monkeypatch):

@@ -93,6 +93,15 @@ def _loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:  # noqa: ANN401 
     return _Unpickler(io.BytesIO(data), buffers=buffers).load()
 
 
+class WithoutHttp:
+    """For a server of Dask's, before its own class: it would tell anybody over HTTP, without TLS and on a
+    port of its own, who is there and what they do.
+    """
+
+    def start_http_server(self, *_arguments: object, **_options: object) -> None:
+        """Opens none."""
+
+
 def prepare_engine() -> None:
     """Sets the engine up in this process; a second time changes nothing."""
     dask.config.set(CONFIGURATION)

@@ -16,6 +16,7 @@ from distributed.security import Security
 from trimtab_agent.errors import FleetError
 from trimtab_agent.fleet.engine import (
     ANSWERED_BY_WORKERS,
+    WithoutHttp,
     answer_only,
     mismatch,
     own_address,
@@ -52,7 +53,7 @@ class Member:
     on_joined: Callable[[str], None] = lambda _address: None
 
 
-class StationWorker(Worker):  # type: ignore[misc]
+class StationWorker(WithoutHttp, Worker):  # type: ignore[misc]
     """Dask's worker: one thread for one order at a time, which goes on if the worker is closed meanwhile."""
 
     def __init__(self, member: Member) -> None:
@@ -110,7 +111,8 @@ class Membership:
                 self._worker = worker = await asyncio.wait_for(_joined(self._member), START_S)
             except (OSError, TimeoutError) as error:
                 if not tries:
-                    raise FleetError(f"nobody answers at {self._member.scheduler}: {error}") from error
+                    why = str(error) or "it took too long"
+                    raise FleetError(f"nobody answers at {self._member.scheduler}: {why}") from error
                 await self._pause(tries)
                 tries += 1
                 continue

@@ -18,6 +18,7 @@ from trimtab_agent.errors import FleetError
 from trimtab_agent.fleet.engine import (
     ANSWERED_BY_SCHEDULERS,
     SCHEME,
+    WithoutHttp,
     answer_only,
     mismatch,
     prepare_engine,
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 TAKEN_FROM_US = "Only one station of a name can be in a fleet"
 
 
-class FleetScheduler(Scheduler):  # type: ignore[misc]
+class FleetScheduler(WithoutHttp, Scheduler):  # type: ignore[misc]
     """Dask's scheduler, which says what it speaks."""
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - those of the library
@@ -70,7 +71,7 @@ async def serve(
     """Runs the scheduler at that address until it is to stop; `ready` gets the address it listens at, and
     `folder` is for what the engine keeps.
 
-    Raises FleetError when the port is taken.
+    Raises FleetError when it cannot listen there.
     """
     prepare_engine()
     scheduler = FleetScheduler(
@@ -78,8 +79,12 @@ async def serve(
     )
     try:
         await scheduler
-    except OSError as error:
-        raise FleetError(f"the port {port} of {host or socket.gethostname()}: {error.strerror}") from error
+    except (OSError, RuntimeError) as error:
+        why = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(why, OSError):
+            raise
+        place = f"port {port} of {host or socket.gethostname()}"
+        raise FleetError(f"the scheduler cannot listen on {place}: {why.strerror}") from error
     try:
         ready(scheduler.address)
         await stop.wait()
